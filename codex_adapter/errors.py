@@ -102,7 +102,8 @@ class BackendError(AdapterError):
 
     `failure` is the kind of failure, which has a text of its own if no message is passed. `hint` is the cause, None if
     it is unknown. `advice` is the next step: the sentence that was passed, else the hint's, else None. `session_id` is
-    the id of the session, None if the agent has not reported one (F4, F9, X2).
+    the id of the session, None if the agent has not reported one. `run_usage` and `cost_usd` are what the run has used
+    at least, None if the agent has not reported it (F4, F9, F15, X2).
     """
 
     kind = "backend"
@@ -117,6 +118,8 @@ class BackendError(AdapterError):
         self.advice = advice if advice is not None or hint is None else ADVICE[hint]
         self.hint: Hint | None = hint
         self.session_id: str | None = None
+        self.run_usage: dict[str, int] | None = None
+        self.cost_usd: float | None = None
 
     def of_agent(self, agent_kind: str, advice: Mapping[Hint, str] = NO_ADVICE) -> Self:
         """Set the agent kind, which the text names, and return this error (X2).

@@ -318,9 +318,10 @@ class ExitStatus(msgspec.Struct, frozen=True, gc=False):
 class Completion(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The result of a finished run, which exists only after its events are final.
 
-    `usage` is the CLI's count at the end of the last turn; `run_usage` is this run's own part. `cost_usd` is the cost
-    of this run as the CLI reports it. `hint` is the cause of a failure. Each is None if it is unknown. `advice` is the
-    next step for the hint, by default the general sentence, None without a hint (F1, F2, F3, F9, F10, F13).
+    `usage` is the CLI's count at the end of the last turn; `run_usage` is this run's own part, which is a lower bound
+    if the turn did not complete. `cost_usd` is the cost of this run as the CLI reports it. `hint` is the cause of a
+    failure. Each is None if it is unknown. `advice` is the next step for the hint, by default the general sentence,
+    None without a hint (F1, F2, F3, F9, F10, F13).
     """
 
     status: ExitStatus
@@ -336,7 +337,7 @@ class Completion(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     usage: dict[str, int] | None = None
     """Counts of tokens at the end of the last turn, by the names of the CLI. They may count the whole session."""
     run_usage: dict[str, int] | None = None
-    """The part of `usage` that belongs to this run, if it is known."""
+    """Counts of tokens of this run alone, if they are known. They are a lower bound if the turn did not complete."""
     cost_usd: float | None = None
     """The cost of the run in US dollars, as the CLI reports it."""
     hint: Hint | None = None

@@ -64,12 +64,15 @@ class ErrorBody(msgspec.Struct, frozen=True, omit_defaults=True):
 class FailedRecord(msgspec.Struct, frozen=True):
     """The last record of a run without a completion, and its place in the stream.
 
-    `session_id` is the session, None if the agent has not reported it (W2).
+    `session_id` is the session, None if the agent has not reported it. `run_usage` and `cost_usd` are what the run has
+    used at least, None if the agent has not reported it (F15, W2).
     """
 
     seq: int
     error: ErrorBody
     session_id: str | None = None
+    run_usage: dict[str, int] | None = None
+    cost_usd: float | None = None
 
 
 class CompletedRecord(msgspec.Struct, frozen=True):
@@ -112,6 +115,8 @@ class _Failed(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="outcom
     ok: bool
     error: ErrorBody
     session_id: str | None = None
+    run_usage: dict[str, int] | None = None
+    cost_usd: float | None = None
     hint: Hint | None = None
     advice: str | None = None
 
@@ -158,8 +163,8 @@ def completion_body(outcome: Completion | AdapterError) -> bytes:
         return b'{"outcome":"completed","ok":%b,%b' % (ok, _encoder.encode(outcome)[1:])
     if isinstance(outcome, BackendError):
         error = ErrorBody(outcome.kind, str(outcome), outcome.failure, outcome.hint, outcome.advice)
-        return _failed_body(error, outcome.session_id)
-    return _failed_body(ErrorBody(outcome.kind, str(outcome)), None)
+        return _failed_body(FailedRecord(0, error, outcome.session_id, outcome.run_usage, outcome.cost_usd))
+    return _failed_body(FailedRecord(0, ErrorBody(outcome.kind, str(outcome))))
 
 
 def encode_record(record: Record) -> bytes:
@@ -169,8 +174,8 @@ def encode_record(record: Record) -> bytes:
             return encode_events((record,))
         case CompletedRecord(seq=seq, completion=completion):
             return encode_completion(seq, completion)
-        case FailedRecord(seq=seq, error=error, session_id=session_id):
-            return _completion_line(seq, _failed_body(error, session_id))
+        case FailedRecord(seq=seq):
+            return _completion_line(seq, _failed_body(record))
 
 
 def decode_record(line: bytes) -> Record:
@@ -199,12 +204,14 @@ def _completion_line(seq: int, body: bytes) -> bytes:
     return _escape_line_ends(b'{"type":"completion","seq":%d,%b\n' % (seq, body[1:]))
 
 
-def _failed_body(error: ErrorBody, session_id: str | None) -> bytes:
+def _failed_body(record: FailedRecord) -> bytes:
     """Return the JSON object of a run without a completion.
 
     Hint and advice are beside the error too, where they are in a completion (W2).
     """
-    return _encoder.encode(_Failed(False, error, session_id, error.hint, error.advice))
+    error = record.error
+    fields = (error, record.session_id, record.run_usage, record.cost_usd, error.hint, error.advice)
+    return _encoder.encode(_Failed(False, *fields))
 
 
 def _decode(line: bytes) -> Record:

@@ -173,16 +173,16 @@ def test_a_run_without_a_completion_tells_its_error(error: AdapterError, kind: s
     assert encode_completion(4, error).decode() == record
 
 
-@pytest.mark.rule("W2", "F4", "F9")
+@pytest.mark.rule("W2", "F4", "F9", "F15")
 def test_a_record_without_a_completion_has_hint_advice_and_session_where_a_completion_has_them() -> None:
     timed_out = RunTimedOut("timeout", hint="time_limit")
-    timed_out.session_id = "T"
+    timed_out.session_id, timed_out.run_usage, timed_out.cost_usd = "T", {"in": 3}, 0.25
     failed = json.loads(encode_completion(0, timed_out))
     assert (failed["hint"], failed["advice"], failed["session_id"]) == ("time_limit", ADVICE["time_limit"], "T")
     assert (failed["error"]["hint"], failed["error"]["advice"]) == (failed["hint"], failed["advice"])
-    assert decode_record(encode_completion(0, timed_out)) == FailedRecord(
-        0, ErrorBody("backend", str(timed_out), "timeout", "time_limit", ADVICE["time_limit"]), "T"
-    )
+    assert (failed["run_usage"], failed["cost_usd"]) == ({"in": 3}, 0.25)
+    error = ErrorBody("backend", str(timed_out), "timeout", "time_limit", ADVICE["time_limit"])
+    assert decode_record(encode_completion(0, timed_out)) == FailedRecord(0, error, "T", {"in": 3}, 0.25)
     assert json.loads(encode_completion(0, BackendError("io", advice="Enter it.")))["advice"] == "Enter it."
 
 
@@ -284,7 +284,7 @@ COMPLETIONS = st.builds(
 RECORDS: st.SearchStrategy[Record] = st.one_of(
     EVENTS,
     st.builds(CompletedRecord, COUNTS, COMPLETIONS),
-    st.builds(FailedRecord, seq=COUNTS, error=st.builds(ErrorBody, TEXTS, TEXTS, FAILURES, HINTS), session_id=NAMES),
+    st.builds(FailedRecord, COUNTS, st.builds(ErrorBody, TEXTS, TEXTS, FAILURES, HINTS), NAMES, USAGES, AMOUNTS),
 )
 GOLDENS = sorted((Path(__file__).parents[1] / "fixtures").rglob("*.events.jsonl"))
 

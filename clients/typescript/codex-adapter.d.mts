@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 9c1c815a4cd9b9489cdb84a66cb5dcd877fb01377267be97e33ec25c119bb110. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 75c2ea1c529e1b830fe9ac4362d191ef0f8e11d0fda93cfb14510fdf1f589834. Do not edit.
 /** The release of the agent's CLI and the model, as the CLI itself reports them in mid-run. */
 export type AgentInfo = {
     schema: "codex_adapter.agent.v1";
@@ -29,7 +29,7 @@ export type CompletedRecord = {
     turn?: "completed" | "cut_off" | "failed";
     /** Counts of tokens at the end of the last turn, by the names of the CLI. They may count the whole session. */
     usage?: Record<string, number>;
-    /** The part of `usage` that belongs to this run, if it is known. */
+    /** Counts of tokens of this run alone, if they are known. They are a lower bound if the turn did not complete. */
     run_usage?: Record<string, number>;
     /** The cost of the run in US dollars, as the CLI reports it. */
     cost_usd?: number;
@@ -131,6 +131,10 @@ export type FailedRecord = {
     error: ErrorBody;
     /** The id of the session, if the agent reported it. */
     session_id?: string;
+    /** Counts of tokens that the run has used at least, if the agent reported them. */
+    run_usage?: Record<string, number>;
+    /** The cost of the run in US dollars that the agent reported before its end. */
+    cost_usd?: number;
     /** The cause, if it is known. */
     hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "schema_ignored" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
     /** The next step for the hint, for a person. */
@@ -496,18 +500,27 @@ export declare class InvalidRequestError extends AdapterError {
 export declare class UnsupportedCapabilityError extends AdapterError {
     name: string;
 }
-/** The run failed without a completion. `hint` is the cause, if it is known. `advice` is the next step. */
+type Used = {
+    runUsage?: Record<string, number>;
+    costUsd?: number;
+};
+/**
+ * The run failed without a completion. `hint` is the cause, if it is known. `advice` is the next step. `runUsage` and
+ * `costUsd` are the tokens and the US dollars that the run has used at least, if the agent reported them.
+ */
 export declare class BackendError extends AdapterError {
     name: string;
     readonly failure: Failure;
     readonly hint: Hint | undefined;
     readonly advice: string | undefined;
+    readonly runUsage: Record<string, number> | undefined;
+    readonly costUsd: number | undefined;
     constructor(message: string, more?: {
         failure?: Failure;
         hint?: Hint;
         advice?: string;
         cause?: unknown;
-    });
+    } & Used);
 }
 /** The agent could not be started. */
 export declare class SpawnError extends BackendError {
@@ -566,7 +579,7 @@ export declare class Run implements AsyncIterableIterator<EventRecord>, AsyncDis
     /** @internal */
     [happened](event: EventRecord): void;
     /** @internal */
-    [completed](outcome: CompletedRecord | AdapterError, sessionId?: string): void;
+    [completed](outcome: CompletedRecord | AdapterError, record?: CompletedRecord | FailedRecord): void;
 }
 /** One `codex-adapter serve` for any number of runs. Runs over its limit wait in its queue. `openDaemon` creates it. */
 export declare class Daemon implements AsyncDisposable {

@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 9c1c815a4cd9b9489cdb84a66cb5dcd877fb01377267be97e33ec25c119bb110. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 75c2ea1c529e1b830fe9ac4362d191ef0f8e11d0fda93cfb14510fdf1f589834. Do not edit.
 /**
  * Run an agent CLI, such as the Codex CLI, from TypeScript and JavaScript, supervised by `codex-adapter`.
  *
@@ -32,17 +32,24 @@ export class InvalidRequestError extends AdapterError {
 export class UnsupportedCapabilityError extends AdapterError {
     name = "UnsupportedCapabilityError";
 }
-/** The run failed without a completion. `hint` is the cause, if it is known. `advice` is the next step. */
+/**
+ * The run failed without a completion. `hint` is the cause, if it is known. `advice` is the next step. `runUsage` and
+ * `costUsd` are the tokens and the US dollars that the run has used at least, if the agent reported them.
+ */
 export class BackendError extends AdapterError {
     name = "BackendError";
     failure;
     hint;
     advice;
+    runUsage;
+    costUsd;
     constructor(message, more = {}) {
         super("backend", message, "cause" in more ? { cause: more.cause } : undefined);
         this.failure = more.failure ?? "other";
         this.hint = more.hint;
         this.advice = more.advice;
+        this.runUsage = more.runUsage;
+        this.costUsd = more.costUsd;
     }
 }
 /** The agent could not be started. */
@@ -148,7 +155,7 @@ export class Run {
     cancel({ kill = false, reason } = {}) {
         if (this.#outcome)
             return;
-        this.#cancelled ??= new RunCancelled("cancelled", { ...CANCELLED, ...(reason !== undefined && { cause: reason }) });
+        this.#cancelled ??= reason === undefined ? {} : { cause: reason };
         this.#clock ??= setTimeout(this.#giveUp, PATIENCE);
         this.#call("run/cancel", { runId: this.runId, kill });
         this.#leave(false);
@@ -194,9 +201,10 @@ export class Run {
         waiting ? waiting({ value: event, done: false }) : this.#left || this.#events.push(event);
     }
     /** @internal */
-    [completed](outcome, sessionId) {
-        this.#outcome ??= outcome;
-        this.#sessionId = sessionId ?? this.#sessionId;
+    [completed](outcome, record) {
+        const cancelled = this.#cancelled && { ...CANCELLED, ...this.#cancelled, ...(record && usedBy(record)) };
+        this.#outcome ??= cancelled ? new RunCancelled("cancelled", cancelled) : outcome;
+        this.#sessionId = record?.session_id ?? this.#sessionId;
         for (const waiting of this.#waiting.splice(0))
             waiting({ value: undefined, done: true });
         this.#finish();
@@ -222,7 +230,7 @@ export class Run {
         this.#finish();
     }
     #finish() {
-        const outcome = this.#outcome && (this.#cancelled ?? this.#outcome);
+        const outcome = this.#outcome;
         // A completion waits for the consumer of the events, an error does not.
         if (!outcome || this.#settled || (!(outcome instanceof Error) && this.#events.length > 0))
             return;
@@ -384,7 +392,8 @@ export class Daemon {
             const record = params.completion;
             const ran = this.#runs.get(params.runId);
             this.#runs.delete(params.runId);
-            ran?.[completed](record.outcome === "completed" ? record : errorOf(record.error), record.session_id);
+            const failure = record.outcome === "failed" && errorOf({ ...record.error, ...usedBy(record) });
+            ran?.[completed](failure || record, record);
         }
         if (method !== undefined || id === undefined)
             return;
@@ -407,7 +416,11 @@ export class Daemon {
         return { code, signal, unfinished };
     }
 }
-/** Return the error of a run that failed without a completion. */
+/** Return what a run has used, as far as it is known. */
+function usedBy({ run_usage, cost_usd }) {
+    return { ...(run_usage && { runUsage: run_usage }), ...(cost_usd !== undefined && { costUsd: cost_usd }) };
+}
+/** Return the error of a run that failed without a completion, or of a refused request. */
 function errorOf({ kind, message, ...more }) {
     if (kind === "unsupported_capability")
         return new UnsupportedCapabilityError(kind, message);

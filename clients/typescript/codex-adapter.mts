@@ -48,7 +48,7 @@ export type CompletedRecord = {
   turn?: "completed" | "cut_off" | "failed";
   /** Counts of tokens at the end of the last turn, by the names of the CLI. They may count the whole session. */
   usage?: Record<string, number>;
-  /** The part of `usage` that belongs to this run, if it is known. */
+  /** Counts of tokens of this run alone, if they are known. They are a lower bound if the turn did not complete. */
   run_usage?: Record<string, number>;
   /** The cost of the run in US dollars, as the CLI reports it. */
   cost_usd?: number;
@@ -159,6 +159,10 @@ export type FailedRecord = {
   error: ErrorBody;
   /** The id of the session, if the agent reported it. */
   session_id?: string;
+  /** Counts of tokens that the run has used at least, if the agent reported them. */
+  run_usage?: Record<string, number>;
+  /** The cost of the run in US dollars that the agent reported before its end. */
+  cost_usd?: number;
   /** The cause, if it is known. */
   hint?: "answer_incomplete" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "schema_ignored" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit";
   /** The next step for the hint, for a person. */
@@ -555,17 +559,26 @@ export class UnsupportedCapabilityError extends AdapterError {
   override name = "UnsupportedCapabilityError";
 }
 
-/** The run failed without a completion. `hint` is the cause, if it is known. `advice` is the next step. */
+type Used = { runUsage?: Record<string, number>; costUsd?: number };
+
+/**
+ * The run failed without a completion. `hint` is the cause, if it is known. `advice` is the next step. `runUsage` and
+ * `costUsd` are the tokens and the US dollars that the run has used at least, if the agent reported them.
+ */
 export class BackendError extends AdapterError {
   override name = "BackendError";
   readonly failure: Failure;
   readonly hint: Hint | undefined;
   readonly advice: string | undefined;
-  constructor(message: string, more: { failure?: Failure; hint?: Hint; advice?: string; cause?: unknown } = {}) {
+  readonly runUsage: Record<string, number> | undefined;
+  readonly costUsd: number | undefined;
+  constructor(message: string, more: { failure?: Failure; hint?: Hint; advice?: string; cause?: unknown } & Used = {}) {
     super("backend", message, "cause" in more ? { cause: more.cause } : undefined);
     this.failure = more.failure ?? "other";
     this.hint = more.hint;
     this.advice = more.advice;
+    this.runUsage = more.runUsage;
+    this.costUsd = more.costUsd;
   }
 }
 
@@ -643,7 +656,7 @@ export class Run implements AsyncIterableIterator<EventRecord>, AsyncDisposable 
   #left = false; // no further event is delivered
   #dropped = false; // events were dropped before a loop began
   #outcome: CompletedRecord | AdapterError | undefined;
-  #cancelled: RunCancelled | undefined;
+  #cancelled: { cause?: unknown } | undefined;
   #clock: ReturnType<typeof setTimeout> | undefined;
   #settled = false;
   #settle!: (outcome: Promise<CompletedRecord>) => void;
@@ -682,7 +695,7 @@ export class Run implements AsyncIterableIterator<EventRecord>, AsyncDisposable 
   /** End the run. Its events end now, and its completion is RunCancelled. With `kill`, the agent is not asked first. */
   cancel({ kill = false, reason }: { kill?: boolean; reason?: unknown } = {}): void {
     if (this.#outcome) return;
-    this.#cancelled ??= new RunCancelled("cancelled", { ...CANCELLED, ...(reason !== undefined && { cause: reason }) });
+    this.#cancelled ??= reason === undefined ? {} : { cause: reason };
     this.#clock ??= setTimeout(this.#giveUp, PATIENCE);
     this.#call("run/cancel", { runId: this.runId, kill });
     this.#leave(false);
@@ -729,9 +742,10 @@ export class Run implements AsyncIterableIterator<EventRecord>, AsyncDisposable 
   }
 
   /** @internal */
-  [completed](outcome: CompletedRecord | AdapterError, sessionId?: string): void {
-    this.#outcome ??= outcome;
-    this.#sessionId = sessionId ?? this.#sessionId;
+  [completed](outcome: CompletedRecord | AdapterError, record?: CompletedRecord | FailedRecord): void {
+    const cancelled = this.#cancelled && { ...CANCELLED, ...this.#cancelled, ...(record && usedBy(record)) };
+    this.#outcome ??= cancelled ? new RunCancelled("cancelled", cancelled) : outcome;
+    this.#sessionId = record?.session_id ?? this.#sessionId;
     for (const waiting of this.#waiting.splice(0)) waiting({ value: undefined, done: true });
     this.#finish();
   }
@@ -757,7 +771,7 @@ export class Run implements AsyncIterableIterator<EventRecord>, AsyncDisposable 
   }
 
   #finish(): void {
-    const outcome = this.#outcome && (this.#cancelled ?? this.#outcome);
+    const outcome = this.#outcome;
     // A completion waits for the consumer of the events, an error does not.
     if (!outcome || this.#settled || (!(outcome instanceof Error) && this.#events.length > 0)) return;
     this.#settled = true;
@@ -925,7 +939,8 @@ export class Daemon implements AsyncDisposable {
       const record = params.completion as CompletedRecord | FailedRecord;
       const ran = this.#runs.get(params.runId);
       this.#runs.delete(params.runId);
-      ran?.[completed](record.outcome === "completed" ? record : errorOf(record.error), record.session_id);
+      const failure = record.outcome === "failed" && errorOf({ ...record.error, ...usedBy(record) });
+      ran?.[completed](failure || record as CompletedRecord, record);
     }
     if (method !== undefined || id === undefined) return;
     const call = this.#calls.get(id);
@@ -946,8 +961,13 @@ export class Daemon implements AsyncDisposable {
   }
 }
 
-/** Return the error of a run that failed without a completion. */
-function errorOf({ kind, message, ...more }: ErrorBody): AdapterError {
+/** Return what a run has used, as far as it is known. */
+function usedBy({ run_usage, cost_usd }: CompletedRecord | FailedRecord): Used {
+  return { ...(run_usage && { runUsage: run_usage }), ...(cost_usd !== undefined && { costUsd: cost_usd }) };
+}
+
+/** Return the error of a run that failed without a completion, or of a refused request. */
+function errorOf({ kind, message, ...more }: ErrorBody & Used): AdapterError {
   if (kind === "unsupported_capability") return new UnsupportedCapabilityError(kind, message);
   if (kind !== "backend") return new InvalidRequestError(kind, message);
   if (more.failure === "cancelled") return new RunCancelled(message, more);

@@ -117,7 +117,7 @@ class Pipeline:
             session_id=state.session_id,
             turn=state.turn,
             usage=state.usage,
-            run_usage=state.run_usage if state.turn == "completed" else None,
+            run_usage=state.run_usage,
             cost_usd=state.cost_usd,
             hint=hint,
             advice=None if hint is None else self.advice.get(hint),

@@ -155,6 +155,17 @@ async def test_it_is_asked_to_end_by_the_signal_that_it_wants() -> None:
                 await run.wait_completed()
 
 
+@pytest.mark.rule("F15")
+async def test_the_error_of_a_run_that_is_stopped_has_the_tokens_that_it_has_used() -> None:
+    async with open_run(RunRequest(prompt="hang"), agent="toy") as run:
+        async for event in run.events:
+            if event.kind == "tool_call":
+                run.cancel()
+        with pytest.raises(RunCancelled) as cancelled:
+            await run.wait_completed()
+    assert (cancelled.value.run_usage, cancelled.value.cost_usd) == ({"tokens": 3}, None)
+
+
 @pytest.mark.rule("AG3", "K4")
 async def test_it_is_asked_to_end_on_standard_input_before_any_signal() -> None:
     """Each step has a third of `stop_timeout`, so a signal would come too late for this test."""

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from codex_adapter import Completion, Event, ExitStatus
+from codex_adapter import Completion, Event, ExitStatus, RunTimedOut
+from codex_adapter.cli.present.file_narration import FileNarrator
 from codex_adapter.cli.present.lines import Line
 from codex_adapter.cli.present.run_narration import RunNarrator, call_label
 from codex_adapter.cli.present.wording import cost, describe_limit, describe_retry, tokens
@@ -35,7 +36,7 @@ from codex_adapter.events import (
     ToolCall,
     ToolInput,
 )
-from codex_adapter.records import CompletedRecord, RunRecord, encode_completion, encode_lines
+from codex_adapter.records import CompletedRecord, RunRecord, decode_record, encode_completion, encode_lines
 
 RETRY = Retry(1, 9, 0.6, 529, "overloaded")
 NEAR = RateLimit("warning", "five_hour", 1_999_999_999, 0.93)
@@ -138,9 +139,31 @@ def test_the_cost_is_shown_at_the_end() -> None:
 def test_the_tokens_are_those_of_the_run() -> None:
     usage = {"input_tokens": 1, "cache_read_input_tokens": 5}
     for name, run_usage in (("cached_input_tokens", None), ("cache_read_input_tokens", {**usage, "input_tokens": 7})):
-        completion = Completion(ExitStatus(code=0), usage={**usage, name: 5}, run_usage=run_usage)
+        completion = Completion(ExitStatus(code=0), None, None, None, "completed", {**usage, name: 5}, run_usage)
         text = RunNarrator(lambda: None).narrate(completion)[0].text
         assert text == f"tokens: {7 if run_usage else 1} in, 0 out, 5 cached"
+
+
+@pytest.mark.rule("C7", "C10", "C21", "F15")
+def test_what_a_run_without_a_completed_turn_has_used_is_shown_as_a_lower_bound(tmp_path: Path) -> None:
+    timed_out = RunTimedOut("timeout")
+    timed_out.run_usage, timed_out.cost_usd = {"input": 7}, 0.5
+    cut_off = Completion(ExitStatus(code=0), turn="cut_off", run_usage={"input": 7}, cost_usd=0.5)
+    outcomes: tuple[Completion | RunTimedOut, ...] = (timed_out, cut_off)
+    for place, outcome in enumerate(outcomes):
+        texts = [line.text for line in RunNarrator(lambda: None).narrate(outcome)]
+        assert texts[:2] == ["tokens: at least 7 in, 0 out, 0 cached", "cost: at least $0.5000"]
+        file = tmp_path / f"{place}.jsonl"
+        file.write_bytes(encode_lines([RunRecord(run_id="r")]) + encode_completion(0, outcome))
+        record = decode_record(encode_completion(0, outcome))
+        assert not isinstance(record, Event)
+        narrated = FileNarrator().narrate(PlacedRecord(record, None, True, 0, None))
+        assert [line.text for line in narrated[:2]] == texts[:2]
+        run = RunTimeline()
+        run.add(PlacedRecord(record, None, True, 0, None))
+        shown = page([run]).decode()
+        assert ("at least 7 in, 0 out" in shown, "at least $0.5000" in shown) == (True, True)
+    assert [(row.usage, row.cost_usd) for row in read_index(str(tmp_path)).rows] == [({"input": 7}, 0.5)] * 2
 
 
 @pytest.mark.rule("C7")

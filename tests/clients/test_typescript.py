@@ -59,6 +59,30 @@ def test_a_run_can_be_of_another_agent(node: Node) -> None:
     assert said == ["You said: hello", "You said: x", "Fixed \u2028 ü \U0001f980."]
 
 
+@pytest.mark.rule("F15")
+def test_a_run_that_is_stopped_has_the_tokens_that_it_has_used(node: Node) -> None:
+    node.cli.env["PYTHONPATH"] = str(Path(__file__).parents[1] / "toy")
+    program = """
+        const ends = [
+          (r) => r.cancel(),
+          (r) => r.cancel({ reason: new Error("why") }),
+          () => {},
+        ].map(async (end, n) => {
+          const r = run("hang", { agentKind: "toy", ...(n === 2 && { args: ["--tool-timeout", "1"] }) });
+          for await (const event of r) if (event.kind === "tool_call") end(r);
+          return caught(r.completion);
+        });
+        for (const it of await Promise.all(ends))
+          say([it.name, it.runUsage, it.costUsd ?? null, it.cause?.message ?? null]);
+        """
+    used = {"tokens": 3}
+    assert node.run(program, node.agent(*GOOD)) == [
+        ["RunCancelled", used, None, None],
+        ["RunCancelled", used, None, "why"],
+        ["RunTimedOut", used, None, None],
+    ]
+
+
 def test_a_run_gives_the_records_of_the_command(node: Node) -> None:
     agent = node.agent(*GOOD)
     said = node.run(

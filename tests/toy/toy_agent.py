@@ -175,6 +175,8 @@ class ToyDecoder(Decoder):
             events.append(Event(0, KIND, "tool_result", "tool", None, None, ToolCall(tool)))
         if line.end is not None:
             self._end(line, events)
+        elif line.used is not None:
+            self.state.tokens_reported({"tokens": line.used})
 
     def _end(self, line: _Line, events: list[Event]) -> None:
         self._ended = True

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from codex_adapter import AdapterError, BackendError, Completion, Event
+from codex_adapter import Event
 from codex_adapter.cli.present.lines import Line, printable
-from codex_adapter.cli.present.run_narration import RunNarrator
+from codex_adapter.cli.present.run_narration import RunNarrator, outcome_of
 from codex_adapter.cli.present.wording import amount, date_of
 from codex_adapter.cli.view.record_reader import PlacedRecord
-from codex_adapter.records import CompletedRecord, FailedRecord, RunRecord
+from codex_adapter.records import RunRecord
 
 __all__ = ["FileNarrator"]
 
@@ -38,7 +38,7 @@ class FileNarrator:
             lines.append(Line("warning", f"{amount(item.missing, 'record')} missing here"))
         if isinstance(item.record, Event):
             return [*lines, *self._run.narrate(item.record)]
-        lines += self._run.narrate(_outcome(item.record))
+        lines += self._run.narrate(outcome_of(item.record))
         self._run = None
         return lines
 
@@ -56,9 +56,3 @@ def _request(asked: RunRecord | None) -> list[Line]:
     facts = (asked.run_id, asked.working_dir, asked.model, release, asked.containment, labels)
     lines = [Line("notice", ", ".join(printable(fact) for fact in facts if fact))]
     return [*lines, *([Line("notice", f"prompt: {printable(asked.prompt)}")] if asked.prompt else [])]
-
-
-def _outcome(record: CompletedRecord | FailedRecord) -> Completion | AdapterError:
-    if isinstance(record, CompletedRecord):
-        return record.completion
-    return BackendError("other", record.error.message, hint=record.error.hint, advice=record.error.advice)

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from codex_adapter import BackendError, Event
+from codex_adapter import Completion, Event
 from codex_adapter.cli.present.lines import Line, Tone, first_line, printable, with_facts
-from codex_adapter.cli.present.run_narration import RunNarrator
+from codex_adapter.cli.present.run_narration import RunNarrator, outcome_of
 from codex_adapter.records import CompletedRecord, FailedRecord, decode_record
 
 __all__ = ["OperationsNarrator"]
@@ -44,12 +44,11 @@ class OperationsNarrator:
     def _end_of_run(self, completion: dict[str, Any]) -> list[Line]:
         run, self._run = self._run, RunNarrator()
         ending = decode_record(msgspec.json.encode({"type": "completion", "seq": 0, **completion}))
-        if isinstance(ending, CompletedRecord):
-            lines = run.narrate(ending.completion)
-            return [line for line in lines if not ending.completion.ok or line.tone in ("notice", "warning")]
-        assert isinstance(ending, FailedRecord)  # noqa: S101 - a completion is one of the two
-        error = ending.error
-        return run.narrate(BackendError("other", error.message, hint=error.hint, advice=error.advice))
+        assert isinstance(ending, CompletedRecord | FailedRecord)  # noqa: S101 - a completion is one of the two
+        outcome = outcome_of(ending)
+        lines = run.narrate(outcome)
+        ok = isinstance(outcome, Completion) and outcome.ok
+        return [line for line in lines if not ok or line.tone in ("notice", "warning")]
 
 
 def _narrate_operations(operations: Iterable[dict[str, Any]]) -> Iterator[Line]:

@@ -19,6 +19,7 @@ from codex_adapter.cli.present.wording import (
     describe_limit,
     describe_retry,
     tokens,
+    used_by,
 )
 from codex_adapter.events import (
     TURN_FAILED,
@@ -34,9 +35,10 @@ from codex_adapter.events import (
     ToolCall,
     UnknownLine,
 )
+from codex_adapter.records import CompletedRecord, FailedRecord
 from codex_adapter.text import TextAssembler
 
-__all__ = ["RunItem", "RunNarrator", "bare_command", "call_label"]
+__all__ = ["RunItem", "RunNarrator", "bare_command", "call_label", "outcome_of"]
 
 RunItem: TypeAlias = Event | Completion | AdapterError
 """An item of a run: an event, or the one outcome at the end."""
@@ -51,6 +53,15 @@ _SUB_AGENT: Final = "sub-agent: "
 _PATHS: Final = ("file_path", "path", "notebook_path")
 _QUERIES: Final = ("pattern", "query")
 """Members of the arguments of tools, as agents name them."""
+
+
+def outcome_of(record: CompletedRecord | FailedRecord) -> Completion | BackendError:
+    """Return the outcome in a completion record (W2)."""
+    if isinstance(record, CompletedRecord):
+        return record.completion
+    error = BackendError("other", record.error.message, hint=record.error.hint, advice=record.error.advice)
+    error.run_usage, error.cost_usd = record.run_usage, record.cost_usd
+    return error
 
 
 class _Open(NamedTuple):
@@ -140,13 +151,10 @@ class RunNarrator:
             return [*lines, Line("warning", with_facts(unknown, took))]
         known = outcome.advice if isinstance(outcome, Completion | BackendError) and outcome.hint is not None else None
         advice = [] if known is None else [Line("warning", printable(known))]
+        if isinstance(outcome, Completion | BackendError):
+            lines += _used(outcome)
         if not isinstance(outcome, Completion):
             return [*lines, *advice, Line("error", with_facts(f"failed: {printable(str(outcome))}", took))]
-        usage = outcome.run_usage or outcome.usage
-        if usage:
-            lines.append(Line("notice", f"tokens: {tokens(usage)}, {count_tokens(usage, 'cached'):,} cached"))
-        if outcome.cost_usd is not None:
-            lines.append(Line("notice", f"cost: {cost(outcome.cost_usd)}"))
         if outcome.status.success:
             turn = _UNFINISHED.get(outcome.turn, "")
             return [*lines, *advice, Line("ok" if outcome.ok else "error", with_facts(f"completed{turn}", took))]
@@ -224,6 +232,18 @@ def bare_command(command: str) -> str:
 class _Change(msgspec.Struct):
     path: str
     kind: str
+
+
+def _used(outcome: Completion | BackendError) -> list[Line]:
+    """Return what the run has used, as far as it is known (F15)."""
+    used = used_by(outcome)
+    lines: list[Line] = []
+    if used.tokens:
+        counts = f"{tokens(used.tokens)}, {count_tokens(used.tokens, 'cached'):,} cached"
+        lines.append(Line("notice", f"tokens: {used.bound}{counts}"))
+    if used.cost_usd is not None:
+        lines.append(Line("notice", f"cost: {used.bound}{cost(used.cost_usd)}"))
+    return lines
 
 
 def _changes(changes: PayloadText) -> str:

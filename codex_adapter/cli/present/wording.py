@@ -7,12 +7,14 @@ from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple
 
 from codex_adapter.cli.view.timeline_model import Outcome
+from codex_adapter.errors import BackendError
 from codex_adapter.events import AgentInfo, Completion, RateLimit, Retry
 from codex_adapter.hints import ADVICE
 from codex_adapter.records import CompletedRecord, FailedRecord
 
 __all__ = [
     "OUTCOMES",
+    "Used",
     "Verdict",
     "amount",
     "cost",
@@ -25,6 +27,7 @@ __all__ = [
     "offset",
     "size",
     "tokens",
+    "used_by",
     "verdict",
 ]
 
@@ -132,6 +135,22 @@ def tokens(usage: Mapping[str, int]) -> str:
 def count_tokens(usage: Mapping[str, int], what: Literal["input", "output", "cached"]) -> int:
     """Return one count of tokens, which each agent reports by its own name; 0 if it does not report it."""
     return next((usage[name] for name in _TOKENS[what] if name in usage), 0)
+
+
+class Used(NamedTuple):
+    """What a run has used: its counts of tokens, its cost in US dollars, and `at least ` if it may have used more."""
+
+    tokens: Mapping[str, int] | None
+    cost_usd: float | None
+    bound: str
+
+
+def used_by(outcome: Completion | BackendError | FailedRecord) -> Used:
+    """Return what a run with this outcome has used, as far as it is known (F15)."""
+    counted = outcome.run_usage
+    if not isinstance(outcome, Completion):
+        return Used(counted, outcome.cost_usd, "at least ")
+    return Used(counted or outcome.usage, outcome.cost_usd, "" if outcome.turn == "completed" else "at least ")
 
 
 def cost(usd: float) -> str:

@@ -79,6 +79,10 @@ class _Failed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag
     """Why the run failed."""
     session_id: str | None = None
     """The id of the session, if the agent reported it."""
+    run_usage: dict[str, int] | None = None
+    """Counts of tokens that the run has used at least, if the agent reported them."""
+    cost_usd: float | None = None
+    """The cost of the run in US dollars that the agent reported before its end."""
     hint: Hint | None = None
     """The cause, if it is known."""
     advice: str | None = None

@@ -153,11 +153,13 @@ def _row_of(
     fields.pop("prompt", None)
     if isinstance(ending, CompletedRecord):
         completion = ending.completion
-        fields |= {"ok": completion.ok, "hint": completion.hint, "usage": completion.run_usage or completion.usage}
-        fields |= {"final_text": completion.final_text, "advice": completion.advice, "cost_usd": completion.cost_usd}
+        fields |= {"ok": completion.ok, "hint": completion.hint, "final_text": completion.final_text}
+        fields |= {"advice": completion.advice, "usage": completion.run_usage or completion.usage}
+        fields |= {"cost_usd": completion.cost_usd}
     elif isinstance(ending, FailedRecord):
         error = ending.error
         fields |= {"ok": False, "hint": error.hint, "advice": error.advice, "error": error.message}
+        fields |= {"usage": ending.run_usage, "cost_usd": ending.cost_usd}
     if began is not None:
         fields["started"] = _read_time_text(ends.first)
     if began is not None and ended is not None:

@@ -6,12 +6,23 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from codex_adapter.cli.present.html import Content, Markup, element
-from codex_adapter.cli.present.wording import amount, cost, count_tokens, date_of, duration, tokens, verdict
+from codex_adapter.cli.present.wording import (
+    Used,
+    amount,
+    cost,
+    count_tokens,
+    date_of,
+    duration,
+    tokens,
+    used_by,
+    verdict,
+)
 from codex_adapter.cli.view.page_document import document
 from codex_adapter.cli.view.page_entries import MessageMarkup, entries_section, troubles_section
 from codex_adapter.cli.view.page_timeline import timeline_section
 from codex_adapter.cli.view.timeline import RunTimeline
-from codex_adapter.records import CompletedRecord, RunRecord
+from codex_adapter.events import Completion
+from codex_adapter.records import CompletedRecord, FailedRecord, RunRecord
 
 __all__ = ["page"]
 
@@ -65,12 +76,12 @@ def _article(run: RunTimeline, number: int, of: int, markdown: MessageMarkup) ->
 def _facts(run: RunTimeline) -> Iterator[Markup]:
     if run.timed and run.span.seconds is not None:
         yield _fact("Duration", duration(run.span.seconds))
-    usage = _usage(run)
-    if usage:
-        cached = count_tokens(usage, "cached")
-        yield _fact("Tokens", tokens(usage), f"{cached:,} of them cached" if cached else None)
-    if isinstance(run.ending, CompletedRecord) and run.ending.completion.cost_usd is not None:
-        yield _fact("Cost", cost(run.ending.completion.cost_usd), "as the agent CLI reports it")
+    used = _used(run)
+    if used.tokens:
+        cached = count_tokens(used.tokens, "cached")
+        yield _fact("Tokens", used.bound + tokens(used.tokens), f"{cached:,} of them cached" if cached else None)
+    if used.cost_usd is not None:
+        yield _fact("Cost", used.bound + cost(used.cost_usd), "as the agent CLI reports it")
     calls = run.calls
     if calls:
         failed = sum(call.outcome == "failed" for call in calls)
@@ -109,10 +120,14 @@ def _fact(name: str, value: Content, more: str | None = None) -> Markup:
     return element("div", element("dt", name), element("dd", value, small))
 
 
-def _usage(run: RunTimeline) -> dict[str, int] | None:
-    if isinstance(run.ending, CompletedRecord):
-        return run.ending.completion.run_usage or run.ending.completion.usage
-    return next((turn.usage for turn in reversed(run.turns) if turn.usage), None)
+def _used(run: RunTimeline) -> Used:
+    if run.ending is None:
+        return Used(next((turn.usage for turn in reversed(run.turns) if turn.usage), None), None, "at least ")
+    return used_by(_outcome(run.ending))
+
+
+def _outcome(ending: CompletedRecord | FailedRecord) -> Completion | FailedRecord:
+    return ending.completion if isinstance(ending, CompletedRecord) else ending
 
 
 def _plan(run: RunTimeline) -> Markup:
@@ -143,8 +158,9 @@ def _plan(run: RunTimeline) -> Markup:
 
 def _tokens(run: RunTimeline, number: int) -> Markup:
     rows = [(f"Turn {place}", turn.usage) for place, turn in enumerate(run.turns, 1) if turn.usage]
-    if isinstance(run.ending, CompletedRecord) and run.ending.completion.run_usage:
-        rows.append(("This run alone", run.ending.completion.run_usage))
+    own = None if run.ending is None else _outcome(run.ending).run_usage
+    if own:
+        rows.append(("This run alone", own))
     if not rows:
         return Markup()
     names = list(dict.fromkeys([*_COUNTS, *(name for _, usage in rows for name in usage)]))

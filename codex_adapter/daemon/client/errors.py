@@ -22,7 +22,7 @@ from codex_adapter.errors import (
     UnsupportedCapabilityError,
 )
 from codex_adapter.hints import Hint
-from codex_adapter.records import ErrorBody
+from codex_adapter.records import ErrorBody, FailedRecord
 
 __all__ = ["daemon_exited_error", "error_of_record", "error_of_refusal", "no_answer_error", "protocol_error"]
 
@@ -91,9 +91,12 @@ def error_of_refusal(answer: Raw, agent_kind: str) -> AdapterError:
     return _error(body, agent_kind, not_found=refusal.not_found)
 
 
-def error_of_record(body: ErrorBody, agent_kind: str) -> AdapterError:
+def error_of_record(record: FailedRecord, agent_kind: str) -> AdapterError:
     """Return the error in a completion record. Its failure is `other` if the record has none. (W2)"""
-    return _error(body, agent_kind, not_found=body.hint == "cli_not_found")
+    error = _error(record.error, agent_kind, not_found=record.error.hint == "cli_not_found")
+    if isinstance(error, BackendError):
+        error.run_usage, error.cost_usd = record.run_usage, record.cost_usd
+    return error
 
 
 def _other(agent_kind: str, advice: str) -> BackendError:

@@ -70,9 +70,9 @@ class RemoteRun(OwnRun):
             case CompletedRecord(completion=completion):
                 self._session_id = completion.session_id
                 self._on_end(completion)
-            case FailedRecord(error=error, session_id=session_id):
+            case FailedRecord(session_id=session_id):
                 self._session_id = session_id or self._session_id
-                self._on_end(error_of_record(error, self._connection.agent_kind))
+                self._on_end(error_of_record(record, self._connection.agent_kind))
 
     def on_disconnect(self) -> None:
         """Fail the run, because the daemon has exited. The last events are those of any failure. (F4, M9)"""
@@ -101,8 +101,8 @@ class RemoteRun(OwnRun):
         await self._ended.wait()
         await self._events.final.wait()
         if self._outcome is None:
-            outcome = RunCancelled("cancelled") if self._cancelled else self._received
-            self._outcome = outcome or daemon_exited_error(self._connection.agent_kind)
+            outcome = self._received or daemon_exited_error(self._connection.agent_kind)
+            self._outcome = _cancelled(outcome) if self._cancelled else outcome
             if isinstance(self._outcome, BackendError):
                 self._outcome.session_id = self._session_id
         return completion_or_raise(self._outcome)
@@ -207,3 +207,11 @@ class RemoteRun(OwnRun):
     def _notify(self, method: str, **params: Any) -> None:
         if self._received is None:
             self._connection.notify(method, {"runId": self._run_id, **params})
+
+
+def _cancelled(outcome: Completion | AdapterError) -> RunCancelled:
+    """Return the outcome of a run that this process cancelled, with what the run has used (F6, F15)."""
+    cancelled = RunCancelled("cancelled")
+    if isinstance(outcome, Completion | BackendError):
+        cancelled.run_usage, cancelled.cost_usd = outcome.run_usage, outcome.cost_usd
+    return cancelled

@@ -9,7 +9,17 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from codex_adapter import BackendError, CodexConfig, Completion, Event, RunHandle, RunRequest, RunTimedOut
+from codex_adapter import (
+    BackendError,
+    CodexConfig,
+    Completion,
+    Event,
+    RunCancelled,
+    RunHandle,
+    RunRequest,
+    RunTimedOut,
+)
+from codex_adapter.events import TokenUsage
 from codex_adapter.runtime.backend import Backend
 from codex_adapter.testing import (
     CloseStdout,
@@ -237,6 +247,28 @@ async def test_the_tokens_of_a_resumed_run_are_told_either_way(tmp_path: Path) -
     assert isinstance(expected.outcome, Completion)
     assert expected.outcome.run_usage
     assert seen == expected
+
+
+@pytest.mark.rule("J15", "F15")
+async def test_the_tokens_of_a_cancelled_run_are_told_either_way(tmp_path: Path) -> None:
+    async def cancel_at_turn_end(run: RunHandle, events: list[Event], _notes: list[Any]) -> None:
+        while not (events and isinstance(events[-1].data, TokenUsage)):
+            events.append(await run.events.receive())
+        run.cancel()
+
+    home = tmp_path / "home"
+    write(home, count(40))
+    turn = (PrintJson(thread_started(SESSION)), PrintJson(turn_started()), PrintJson(turn_completed(told(100))))
+    config = CodexConfig(binary=write_agent(tmp_path / "bin", (ReadPrompt(), *turn, Hang())), codex_home=str(home))
+    resume = {RESUME: {"selector": "id", "id": SESSION}}
+    request = RunRequest(prompt="x", working_dir=str(tmp_path), extensions=resume)
+    seen = []
+    for transport in (InProcess, SlowDaemon):
+        async with transport(config) as backend:
+            seen.append((await see(backend, request, cancel_at_turn_end)).outcome)
+    assert ended(seen[0]) == (RunCancelled, "cancelled")
+    assert seen[0]["run_usage"]
+    assert seen[1] == seen[0]
 
 
 RECORDINGS: Final = Path(__file__).parents[3] / "fixtures" / "codex"

@@ -20,7 +20,7 @@ from codex_adapter.agents.claude.stream.costs import RunCosts
 from codex_adapter.agents.claude.stream.diagnosis import StderrTail, hint_of_error, hint_of_result
 from codex_adapter.agents.claude.stream.line_parser import parse_lines
 from codex_adapter.agents.claude.stream.notices import LIMIT_MESSAGES, QUIET, RETRYING, rate_limit, retry
-from codex_adapter.agents.claude.stream.usage import add_counts, counts
+from codex_adapter.agents.claude.stream.usage import RunTokens, counts
 from codex_adapter.core.bad_lines import BadLine
 from codex_adapter.core.bounds import MESSAGE_LIMIT
 from codex_adapter.core.decoder import Decoded, Decoder
@@ -73,7 +73,7 @@ class ClaudeDecoder(Decoder):
         self._stderr = StderrTail()
         self._stderr_hint: Hint | None = None
         self._session_missing = False
-        self._run_usage: dict[str, int] | None = {}
+        self._tokens = RunTokens(self._mask)
         self._answers = b""
         self._input_open = True
         self._costs = RunCosts()
@@ -182,6 +182,8 @@ class ClaudeDecoder(Decoder):
         events: list[Event] = []
         for block in content:
             number = self._next_block(thread, message.id)
+            if number == 0 and thread is None:
+                self.state.tokens_reported(self._tokens.at_answer(message.id, message.usage))
             if block.type == "text":
                 if thread is None:
                     self.state.message_completed(block.text)
@@ -245,6 +247,9 @@ class ClaudeDecoder(Decoder):
         part, thread = line.event, line.parent_tool_use_id
         if part.type == "message_start" and part.message is not None:
             self._blocks[thread] = (part.message.id, 0)
+        elif part.type == "message_delta" and thread is None:
+            message_id, _ = self._blocks.get(thread, ("", 0))
+            self.state.tokens_reported(self._tokens.at_answer(message_id, part.usage))
         if part.type != "content_block_delta" or part.delta is None:
             return []
         item_id = f"{self._blocks.get(thread, ('', 0))[0]}#{part.index}"
@@ -317,10 +322,10 @@ class ClaudeDecoder(Decoder):
         cost = self._costs.at_result(line)
         self.state.cost_reported(cost.run)
         usage = None if line.usage is None else counts(line.usage, self._mask)
-        # The counts are those of one turn. A run has several turns if the CLI prompts itself.
-        self._run_usage = add_counts(self._run_usage, usage)
+        run_usage = self._tokens.at_turn_end(usage)
         if line.is_error or line.subtype != "success":
             self.state.turn_failed()
+            self.state.tokens_reported(run_usage)
             text = line.result or (line.errors[0] if line.errors else "")
             type_, status = line.api_error_type, line.api_error_status
             cause = hint_of_error(type_, status, text) if type_ or status or line.subtype == "success" else None
@@ -334,7 +339,8 @@ class ClaudeDecoder(Decoder):
             events.append(self._text(answer, _ANSWER, "agent_message", "complete", None))
         if final := answer or line.result:
             self.state.message_completed(final)
-        self.state.turn_completed(usage, self._run_usage)
+        # The counts are those of one turn. A run has several turns if the CLI prompts itself.
+        self.state.turn_completed(usage, run_usage if self._tokens.known else None)
         return [*events, status_event(KIND, None, None if usage is None else TokenUsage(usage, cost.turn))]
 
     def _rate_limit(self, line: cl.RateLimit) -> list[Event]:

@@ -47,6 +47,7 @@ class Message(msgspec.Struct, gc=False):
     content: list[Block] | str
     id: str = ""
     model: str | None = None
+    usage: msgspec.Raw = NO_VALUE
 
 
 class Assistant(msgspec.Struct, gc=False, tag="assistant"):
@@ -101,6 +102,7 @@ class Part(msgspec.Struct, gc=False):
     index: int = 0
     delta: Delta | None = None
     message: MessageStart | None = None
+    usage: msgspec.Raw = NO_VALUE
 
 
 class PartialMessage(msgspec.Struct, gc=False, tag="stream_event"):

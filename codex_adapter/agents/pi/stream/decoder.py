@@ -334,6 +334,7 @@ class PiDecoder(Decoder):
                 tokens += int(digits)
                 if shown in self._usage or len(self._usage) < _MOST_COUNTS:
                     self._usage[shown] = self._usage.get(shown, 0) + int(digits)
+        self.state.tokens_reported(dict(self._usage))
         return tokens
 
     def _add_cost(self, cost: pl.Cost | None) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,17 @@ def test_each_call_has_exactly_one_result(recording: Path, returncode: int) -> N
         if isinstance(event.data, ToolCall) and event.data.tool.phase != "delta":
             ids[event.kind].append(event.data.tool.tool_use_id)
     assert sorted(map(str, ids["tool_result"])) == sorted(map(str, ids["tool_call"]))
+
+
+@pytest.mark.rule("F15")
+def test_the_tokens_of_a_run_that_is_stopped_at_any_line_are_a_lower_bound(recording: Path, returncode: int) -> None:
+    pipeline = Pipeline(AGENT.decoder)
+    seen: list[Mapping[str, int]] = []
+    for line in recording.read_bytes().splitlines(keepends=True):
+        pipeline.receive_data(line)
+        seen.append(pipeline.completion(ExitStatus(signal="SIGKILL")).run_usage or {})
+    for before, after in pairwise([*seen, decoded(recording, returncode)[1].run_usage or {}]):
+        assert all(after.get(name, 0) >= count for name, count in before.items())
 
 
 @pytest.mark.rule("F13")

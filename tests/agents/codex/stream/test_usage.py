@@ -60,13 +60,16 @@ def test_a_count_that_an_older_release_did_not_have_was_zero() -> None:
         ([STARTED, {"type": "turn.completed"}], {}),
         ([STARTED, used(), STARTED, used()], {}),
         ([STARTED, FAILED, STARTED, used()], {}),
-        ([STARTED, used(), STARTED, FAILED], {}),
-        ([STARTED, used(), STARTED], {}),
     ],
     ids=str,
 )
 def test_what_is_not_known_is_left_out(lines: list[dict[str, Any]], before: dict[str, int] | None) -> None:
     assert completion(*lines, usage_before=before).run_usage is None
+
+
+@pytest.mark.parametrize("more", [(STARTED,), (STARTED, FAILED)])
+def test_a_later_turn_that_does_not_complete_leaves_a_lower_bound(more: tuple[dict[str, Any], ...]) -> None:
+    assert completion(STARTED, used(), *more, usage_before={}).run_usage == TOTAL
 
 
 def test_unless_told_nobody_knows_what_was_before() -> None:

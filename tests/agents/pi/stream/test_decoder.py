@@ -332,6 +332,15 @@ def test_failures_and_retries_are_no_progress() -> None:
     assert pipeline.hint == "rate_limited"
 
 
+@pytest.mark.rule("F13", "F15", "AG13")
+@pytest.mark.parametrize("end", [(), (answered(stop="error", error="429 x"), END)], ids=["cut off", "failed"])
+def test_a_turn_that_does_not_complete_has_the_counts_and_the_cost_of_its_answers(end: tuple[Any, ...]) -> None:
+    usage = {"input": 2, "cost": {"total": 0.5}}
+    completion = run(SESSION, START, answered(usage=usage), answered(usage=usage), *end)[1]
+    assert completion.turn == ("failed" if end else "cut_off")
+    assert (completion.usage, completion.run_usage, completion.cost_usd) == (None, {"input": 4}, 1.0)
+
+
 @pytest.mark.rule("M6", "F10")
 def test_the_counts_of_all_requests_are_added_up() -> None:
     usage = {"input": 2, "odd": "x", "deep": {}, "many": 10**30, "bad name": 1}
