@@ -20,7 +20,7 @@ from codex_adapter.agents.claude import extension_keys as keys
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.events import ToolCall
 from codex_adapter.hints import Hint
-from codex_adapter.testing import Answer, ModelServer, RawItem, Scenario, Shell, answer, script
+from codex_adapter.testing import Answer, ModelServer, RawItem, Scenario, Shell, Usage, answer, script
 
 from .agents import claude_programs
 from .oracle import Oracle
@@ -205,7 +205,7 @@ async def test_a_service_that_cannot_be_reached(place: Place) -> None:
     assert (await place.run(NOWHERE, free()))[1].hint == "no_network"
 
 
-@pytest.mark.rule("K3", "K4", "K5")
+@pytest.mark.rule("K3", "K4", "K5", "F15")
 async def test_a_run_that_is_cancelled_in_a_command_leaves_nothing(place: Place) -> None:
     up = place.workspace / "up"
     os.mkfifo(up)
@@ -221,8 +221,9 @@ async def test_a_run_that_is_cancelled_in_a_command_leaves_nothing(place: Place)
             await trio.to_thread.run_sync(up.read_text)
             assert len(place.oracle.look()) > 3
             run.cancel()
-            with pytest.raises(BackendError):
+            with pytest.raises(BackendError) as cancelled:
                 await run.wait_completed()
+            assert (cancelled.value.run_usage or {})["input_tokens"] == Usage().input
             session = run.session_id
         place.oracle.check()
         resumed = {keys.RESUME: {"selector": "id", "id": session}}

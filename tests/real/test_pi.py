@@ -25,7 +25,7 @@ from codex_adapter.agents.pi.config import PiConfig
 from codex_adapter.events import TextPart, ToolCall
 from codex_adapter.hints import Hint
 from codex_adapter.records import encode_completion, encode_events
-from codex_adapter.testing import Answer, ModelServer, Scenario, Shell, answer, script
+from codex_adapter.testing import Answer, ModelServer, Scenario, Shell, Usage, answer, script
 from tests.regenerate_goldens import golden
 from tests.releases.install import install
 from tests.releases.pi.catalogue import tool
@@ -356,7 +356,7 @@ async def test_a_run_and_its_replay_give_the_same_records(place: Place) -> None:
     assert "complete" in {event.data.phase for event in events if isinstance(event.data, TextPart)}
 
 
-@pytest.mark.rule("K3", "K4", "K5", "S10", "AG13")
+@pytest.mark.rule("K3", "K4", "K5", "S10", "F15", "AG13")
 @pytest.mark.parametrize("containment", ["cgroup", "pid_namespace", "guard", "process_group"])
 @pytest.mark.parametrize("command", ["sleep 1000", STUBBORN], ids=["plain", "stubborn"])
 async def test_a_run_that_is_cancelled_in_a_command_leaves_nothing(
@@ -373,8 +373,9 @@ async def test_a_run_that_is_cancelled_in_a_command_leaves_nothing(
                     break
             place.oracle.look()
             run.cancel()
-            with pytest.raises(BackendError):
+            with pytest.raises(BackendError) as cancelled:
                 await run.wait_completed()
+    assert (cancelled.value.run_usage or {})["output"] == Usage().output
     place.oracle.check()
     assert list((place.root / "tmp").iterdir()) == []
 
