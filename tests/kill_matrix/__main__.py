@@ -12,7 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from random import Random, SystemRandom
 
-from .cells import MODES, PROGRAMS, Cell, Program, Result, instants, modes_of, play
+from .cells import MODES, PROGRAMS, Cell, Result, instants, modes_of, play
 from .faces import BARE
 from .limits import LEVELS, available
 from .scenarios import SCENARIOS
@@ -22,15 +22,19 @@ from .summary import summary
 
 def main() -> int:
     """Play the matrix and print its table."""
-    options = _options()
+    parser = options_parser()
+    options = parser.parse_args()
     _ignore_no_signals()
-    release = PROGRAMS[options.agent]()[0]
+    programs = {str(program): program for program in reversed(PROGRAMS[options.agent]())}
+    if (options.release or "") not in ("", *programs):
+        parser.error(f"--release: not one of {', '.join(programs)}")
+    release = programs[options.release] if options.release else PROGRAMS[options.agent]()[0]
     seed = SystemRandom().randrange(10**6) if options.seed is None else options.seed
     levels = [level for level in options.levels if level in (*available(), BARE)]
     span = options.span or measure_span(release)
     print(f"seed {seed}, span {span:.3f} s, release {release}, levels here: {', '.join(available())}", flush=True)
     cells = [
-        Cell(scenario, level, mode, at, span)
+        Cell(release, scenario, level, mode, at, span)
         for scenario in SCENARIOS
         if not options.scenarios or scenario.name in options.scenarios
         for level in levels
@@ -38,19 +42,19 @@ def main() -> int:
         if mode in options.modes
         for at in ([options.at] if options.at is not None else instants(seed, scenario, level, mode, options.instants))
     ]
-    results = _play_all(cells, release, options.jobs, seed)
+    results = _play_all(cells, options.jobs, seed)
     print(summary(results))
     return 1 if any(result.verdict == "failed" for result in results) else 0
 
 
-def _play_all(cells: list[Cell], release: Program, jobs: int, seed: int) -> list[Result]:
+def _play_all(cells: list[Cell], jobs: int, seed: int) -> list[Result]:
     """All cells in an order that mixes them, so that a part of them already says something of every scenario."""
     started = time.monotonic()
     order = list(range(len(cells)))
     Random(seed).shuffle(order)
     results: dict[int, Result] = {}
     with ThreadPoolExecutor(jobs) as pool:
-        futures = {pool.submit(play, cells[number], release): number for number in order}
+        futures = {pool.submit(play, cells[number]): number for number in order}
         for future in as_completed(futures):
             result = results[futures[future]] = future.result()
             if result.verdict == "failed":
@@ -67,10 +71,12 @@ def _ignore_no_signals() -> None:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _options() -> argparse.Namespace:
+def options_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line, which also reads the command of a cell."""
     parser = argparse.ArgumentParser(prog="python -m tests.kill_matrix", description=__doc__)
     names = [scenario.name for scenario in SCENARIOS]
     parser.add_argument("--agent", default="codex", choices=list(PROGRAMS))
+    parser.add_argument("--release", help="of the installed ones (default: of the wheel, else the newest)")
     parser.add_argument("--instants", type=int, default=10, help="random instants of each kind (default: 10)")
     parser.add_argument("--levels", nargs="+", default=LEVELS, choices=[*LEVELS, BARE])
     parser.add_argument("--modes", nargs="+", default=MODES, choices=MODES)
@@ -79,7 +85,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="of the instants (default: a random one, which is printed)")
     parser.add_argument("--at", type=float, help="one instant instead, from a failure's line")
     parser.add_argument("--span", type=float, help="seconds from the agent's start to all descendants being up")
-    return parser.parse_args()
+    return parser
 
 
 if __name__ == "__main__":

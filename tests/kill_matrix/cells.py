@@ -33,6 +33,7 @@ __all__ = [
     "Program",
     "Result",
     "instants",
+    "kind_of_program",
     "modes_of",
     "play",
     "scenario_named",
@@ -60,9 +61,10 @@ Verdict = Literal["clean", "excused", "skipped", "failed"]
 
 
 class Cell(NamedTuple):
-    """One run to be ended. `at` is the instant: 0 is the start of the agent, 1 is `span` seconds later, or once all
-    descendants are up; what is above 1 is after that."""
+    """One run of a program to be ended. `at` is the instant: 0 is the start of the agent, 1 is `span` seconds later, or
+    once all descendants are up; what is above 1 is after that."""
 
+    program: Program
     scenario: Scenario
     level: str
     mode: str
@@ -73,7 +75,8 @@ class Cell(NamedTuple):
     def command(self) -> str:
         """The command line that plays this cell again."""
         return (
-            f"python -m tests.kill_matrix --scenarios {self.scenario.name} --levels {self.level} --modes {self.mode}"
+            f"python -m tests.kill_matrix --agent {kind_of_program(self.program)} --release {self.program}"
+            f" --scenarios {self.scenario.name} --levels {self.level} --modes {self.mode}"
             f" --at {self.at:.4f} --span {self.span:.3f}"
         )
 
@@ -111,6 +114,11 @@ def excuse(scenario: Scenario, level: str) -> str:
     return not_held(scenario.row, level, available())
 
 
+def kind_of_program(program: Program) -> str:
+    """Return the kind of the agent whose program this is."""
+    return _STAGES[type(program)].agent
+
+
 def stage_of(release: Program, root: Path) -> Stage:
     """The place for runs of this program."""
     return _STAGES[type(release)](cast("Any", release), root)
@@ -121,9 +129,9 @@ def modes_of(release: Program) -> Sequence[str]:
     return _STAGES[type(release)].modes
 
 
-def play(cell: Cell, release: Program, *, within: float = GONE_WITHIN) -> Result:
+def play(cell: Cell, *, within: float = GONE_WITHIN) -> Result:
     """Play one cell; what lives on after the adapter for longer than `within` is left, and is ended afterwards."""
-    scenario = cell.scenario
+    scenario, release = cell.scenario, cell.program
     excused = excuse(scenario, cell.level)
     if excused and not excused.startswith(CLEARED):
         return Result(cell, "skipped", f"cannot hold: {scenario.row}: {excused}")

@@ -37,9 +37,9 @@ def _marks(scenario: Scenario, level: str) -> list[pytest.MarkDecorator]:
 def test_nothing_is_left_that_the_level_holds(scenario: Scenario, level: str, release: Program) -> None:
     if level not in available():
         pytest.skip(f"this machine has no containment of the level {level}")
-    cell = Cell(scenario, level, "danger-full-access", ALL_UP, span=1.0)
+    cell = Cell(release, scenario, level, "danger-full-access", ALL_UP, span=1.0)
     # Within a second on a machine with nothing else to do: `python -m tests.kill_matrix` measures that.
-    result = play(cell, release, within=60.0)
+    result = play(cell, within=60.0)
     if result.verdict == "skipped":
         pytest.skip(result.reason)
     assert result.verdict in ("clean", "excused"), f"{result.reason}\n{cell.command}"
