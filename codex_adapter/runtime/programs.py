@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,11 +15,11 @@ from typing_extensions import override
 
 from codex_adapter.errors import SpawnError
 from codex_adapter.file_systems import Inquiry, inquire, no_inquiry
-from codex_adapter.runtime.descriptors import restore_limit
+from codex_adapter.request import RunConfig
+from codex_adapter.runtime.containment.containment import Containment
+from codex_adapter.runtime.program_output import read_output
 
 __all__ = ["At", "Binary", "Program", "Version", "Versions", "versions_of_this_run"]
-
-_VERSION_BYTES = 4096
 
 At = Callable[[str, str], None]
 _Key = tuple[str, int, int, int, int]
@@ -109,13 +107,16 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
             raise _not_found(f"{name} was not found: {self.install}, or set {self.variable} to its path.")
         return self._executable(found, "PATH", f"`{self.command}` on PATH", at)
 
-    async def ask_version(self, binary: Binary, environ: Mapping[str, str], *, seconds: float = 10.0) -> Version | None:
+    async def ask_version(
+        self, binary: Binary, environ: Mapping[str, str], *, containment: Containment, seconds: float = 10.0
+    ) -> Version | None:
         """Run `BINARY --version` for at most `seconds`, and return the release in its output, or None (S8).
 
-        Discard the rest of the output. Leave no process of its process group, even after a cancellation. (X1)
+        Discard the rest of the output. Leave nothing of the program, even after a cancellation. Raise `SpawnError` if
+        no accepted level of containment works. (N7, X1)
         """
-        output = await _output([binary.path, "--version"], environ, seconds)
-        return self.parse_version(output.decode(errors="replace"))
+        output = await read_output([binary.path, "--version"], environ, containment=containment, seconds=seconds)
+        return self.parse_version(output.data.decode(errors="replace"))
 
     def _named(self, name: str, search_path: str, origin: str, field: str, at: At) -> Binary:
         if "/" in name:
@@ -167,8 +168,11 @@ class Versions:
         self._known: dict[_Key, Version | None] = {}
         self._asking: dict[_Key, trio.Lock] = {}
 
-    async def of(self, binary: Binary, environ: Mapping[str, str]) -> Version | None:
-        """Return the release of `binary`, None if it reports none (S8)."""
+    async def of(self, binary: Binary, environ: Mapping[str, str], config: RunConfig) -> Version | None:
+        """Return the release of `binary`, None if it reports none (S8).
+
+        The program is contained at a level that the checked configuration accepts. Raise `SpawnError` without one (N7).
+        """
         try:
             key = await inquire(_key, self._program.role, binary.path)
         except OSError:
@@ -176,7 +180,8 @@ class Versions:
             return None
         async with self._asking.setdefault(key, trio.Lock()):
             if key not in self._known:
-                self._known[key] = await self._program.ask_version(binary, environ)
+                containment = Containment.of(config)
+                self._known[key] = await self._program.ask_version(binary, environ, containment=containment)
             return self._known[key]
 
 
@@ -191,38 +196,6 @@ def versions_of_this_run(program: Program) -> Versions:
         shared = {}
         _VERSIONS.set(shared)
     return shared.setdefault(program.command, Versions(program))
-
-
-async def _output(argv: list[str], environ: Mapping[str, str], seconds: float) -> bytes:
-    """Return the beginning of a program's output, empty if it cannot be started."""
-    try:
-        process = await trio.lowlevel.open_process(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=dict(environ),
-            start_new_session=True,
-        )
-    except (OSError, RuntimeError):  # no process or no thread could be started
-        await trio.lowlevel.checkpoint()
-        return b""
-    restore_limit(process.pid)
-    output = bytearray()
-    assert process.stdout is not None  # noqa: S101 - requested above
-    try:
-        with trio.move_on_after(seconds):
-            async with process.stdout:
-                while len(output) < _VERSION_BYTES and (chunk := await process.stdout.receive_some(_VERSION_BYTES)):
-                    output += chunk
-            await process.wait()
-    finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        with trio.CancelScope(shield=True):
-            await process.wait()
-    return bytes(output)
 
 
 def _key(inquiry: Inquiry, role: str, path: str) -> _Key:

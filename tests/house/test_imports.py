@@ -35,7 +35,16 @@ VOCABULARY = {PACKAGE, *(f"{PACKAGE}.{name}" for name in ("errors", "events", "h
 FOR_AGENTS = {
     f"{PACKAGE}.runtime.{name}"
     for name in (
-        *("agent_home", "login_files", "mount_notes", "mount_targets", "private_file", "programs", "releases"),
+        *(
+            "agent_home",
+            "login_files",
+            "mount_notes",
+            "mount_targets",
+            "private_file",
+            "program_output",
+            "programs",
+            "releases",
+        ),
         "request_files",
     )
 }

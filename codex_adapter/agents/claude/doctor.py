@@ -87,7 +87,7 @@ async def find_installed(config: ClaudeConfig, environ: Mapping[str, str]) -> In
         return Installed(None, None, [Finding("claude", "failed", problem, error.advice)])
     except BackendError as error:
         return Installed(None, None, [Finding("claude", "failed", "no answer", error.advice)])
-    release = await PROGRAM.ask_version(binary, environ)
+    release = await PROGRAM.ask_version(binary, environ, containment=Containment())
     supported = None if release is None else release[:3] >= MINIMUM[:3]
     report = BinaryReport(
         path=binary.path,

@@ -69,7 +69,7 @@ async def prepare_launch(request: RunRequest, config: ClaudeConfig, *, ask_relea
     """
     launch = await check_launch(request, config)
     if ask_release or needs_version(launch.options):
-        version = await versions_of_this_run(PROGRAM).of(launch.binary, launch.env)
+        version = await versions_of_this_run(PROGRAM).of(launch.binary, launch.env, config)
         missing = missing_feature(launch.options, version)
         if missing is not None:
             raise BackendError("invalid_request", advice=f"{missing[:1].upper()}{missing[1:]}.")

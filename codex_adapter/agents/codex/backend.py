@@ -40,4 +40,4 @@ class CodexBackend(AgentBackend):
         require_trio()
         environ = merge_environment(os.environ, self._codex_config, env)
         binary = await inquire(lambda inquiry: find_binary(self._codex_config, environ, inquiry.at))
-        return binary.path, await versions_of_this_run(PROGRAM).of(binary, environ)
+        return binary.path, await versions_of_this_run(PROGRAM).of(binary, environ, self._codex_config)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -22,6 +21,7 @@ from codex_adapter.file_systems import inquire
 from codex_adapter.findings import AgentReport, BinaryReport, Finding, home_finding
 from codex_adapter.probes.installed import Installed
 from codex_adapter.runtime.containment.containment import Containment
+from codex_adapter.runtime.program_output import read_output
 from codex_adapter.runtime.programs import Binary, Version
 
 __all__ = ["agent_sandbox_works", "differences_of", "examine", "features_of", "find_installed"]
@@ -77,7 +77,7 @@ async def find_installed(config: CodexConfig, environ: Mapping[str, str]) -> Ins
         return Installed(None, None, [Finding("codex", "failed", problem, error.advice)])
     except BackendError as error:
         return Installed(None, None, [Finding("codex", "failed", "no answer", error.advice)])
-    release = await PROGRAM.ask_version(binary, environ)
+    release = await PROGRAM.ask_version(binary, environ, containment=Containment())
     kind = "npm launcher" if binary.launcher else "native"
     found = [Finding("codex", "ok", f"{binary.path} ({kind}, from {binary.origin})")]
     if binary.launcher:
@@ -114,18 +114,8 @@ def differences_of(release: Version) -> dict[str, str]:
 
 async def _unknown_release(binary: Binary, environ: Mapping[str, str]) -> Finding:
     """Report on a program that prints no release: a build from source, or not the Codex CLI."""
-    printed = b""
-    with trio.move_on_after(_PATIENCE), suppress(OSError):
-        done = await trio.run_process(
-            [binary.path, "--version"],
-            capture_stdout=True,
-            stderr=subprocess.DEVNULL,
-            stdin=b"",
-            check=False,
-            env=environ,
-        )
-        printed = done.stdout if done.returncode == 0 else b""
-    if printed.startswith(b"codex"):
+    printed = await read_output([binary.path, "--version"], environ, containment=Containment(), seconds=_PATIENCE)
+    if printed.data.startswith(b"codex") and printed.status is not None and printed.status.success:
         return Finding(
             "release", "warning", "a build without a release number", "No request is refused because of its release."
         )

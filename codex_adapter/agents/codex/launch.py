@@ -81,7 +81,7 @@ async def prepare_launch(
     version = None
     depends = needs_version(launch.options)
     if ask_release or depends:
-        version = await (versions or versions_of_this_run(PROGRAM)).of(launch.binary, launch.env)
+        version = await (versions or versions_of_this_run(PROGRAM)).of(launch.binary, launch.env, config)
         launch = msgspec.structs.replace(launch, version=version)
     missing = missing_feature(launch.options, version if depends else None)
     if missing is not None:

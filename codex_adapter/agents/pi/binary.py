@@ -34,13 +34,13 @@ def find_binary(config: PiConfig, environ: Mapping[str, str], at: At = no_inquir
     return PROGRAM.find(config.binary, environ, at)
 
 
-async def release_of(binary: Binary, environ: Mapping[str, str]) -> Version | None:
+async def release_of(binary: Binary, environ: Mapping[str, str], config: PiConfig) -> Version | None:
     """Return the release of the CLI, or None. Read it from the package of the script, else ask the program (S8).
 
     Release 0.74 takes more than a second to print its release, and prints it to standard error.
     """
     release = await inquire(_packaged_release, binary.path)
-    return release or await versions_of_this_run(PROGRAM).of(binary, environ)
+    return release or await versions_of_this_run(PROGRAM).of(binary, environ, config)
 
 
 def _packaged_release(inquiry: Inquiry, path: str) -> Version | None:

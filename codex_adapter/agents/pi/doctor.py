@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
-
-import trio
 
 from codex_adapter.agents.pi.advice import INSTALL, LOGIN
 from codex_adapter.agents.pi.binary import find_binary, release_of
@@ -20,7 +17,9 @@ from codex_adapter.errors import BackendError, SpawnError
 from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.findings import AgentReport, BinaryReport, Finding, home_finding
 from codex_adapter.probes.installed import Installed
+from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.runtime.login_files import read_json
+from codex_adapter.runtime.program_output import read_output
 from codex_adapter.runtime.programs import Binary, Version
 
 __all__ = ["examine", "find_installed"]
@@ -65,7 +64,7 @@ async def find_installed(config: PiConfig, environ: Mapping[str, str]) -> Instal
         return Installed(None, None, [Finding("pi", "failed", problem, error.advice)])
     except BackendError as error:
         return Installed(None, None, [Finding("pi", "failed", "no answer", error.advice)])
-    release = await release_of(binary, environ)
+    release = await release_of(binary, environ, config)
     supported = None if release is None else release[:3] >= MINIMUM[:3]
     report = BinaryReport(
         path=binary.path,
@@ -91,21 +90,8 @@ def _release_finding(release: Version | None, supported: bool | None) -> Finding
 
 async def _starts(binary: Binary, environ: Mapping[str, str]) -> bool:
     """Return whether the program prints its release and exits with 0. It needs a suitable Node.js."""
-    started = False
-    with trio.move_on_after(_PATIENCE):
-        try:
-            ended = await trio.run_process(
-                [binary.path, "--version"],
-                env=dict(environ),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                check=False,
-            )
-        except OSError:
-            return False
-        started = ended.returncode == 0
-    return started
+    printed = await read_output([binary.path, "--version"], environ, containment=Containment(), seconds=_PATIENCE)
+    return printed.status is not None and printed.status.success
 
 
 def _read_home(inquiry: Inquiry, environ: Mapping[str, str]) -> tuple[Finding, dict[str, bool]]:

@@ -67,7 +67,7 @@ async def prepare_launch(request: RunRequest, config: PiConfig) -> PiLaunch:
     advice if the release does not support the request.
     """
     launch = await check_launch(request, config)
-    launch = replace(launch, version=await release_of(launch.binary, launch.env))
+    launch = replace(launch, version=await release_of(launch.binary, launch.env, config))
     if launch.project and missing_feature(launch.options, launch.version) is not None:
         problem = f"pi {launch.version} uses the settings in .pi of the working directory, which can start programs"
         advice = f"{problem}. Install release {PROJECT_TRUST.since} or newer, or trust the project."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from codex_adapter.agents.claude.binary import PROGRAM, find_binary
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.errors import SpawnError
+from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.runtime.programs import Binary, Version
 
 pytestmark = pytest.mark.rule("S6")
@@ -23,6 +25,9 @@ def program(path: Path, text: str = "exit 0") -> Path:
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
     return path
+
+
+ask_version = partial(PROGRAM.ask_version, containment=Containment())
 
 
 def found(environ: dict[str, str] | None = None, *, binary: str | None = None) -> Binary:
@@ -93,4 +98,4 @@ def test_the_script_of_an_old_release_is_no_launcher(tmp_path: Path) -> None:
 @pytest.mark.rule("S8")
 async def test_the_release_is_in_the_output_of_the_program(tmp_path: Path) -> None:
     path = program(tmp_path / "claude", "echo '2.1.330 (Claude Code)'")
-    assert await PROGRAM.ask_version(Binary(str(path), "configured"), {}) == Version(2, 1, 330)
+    assert await ask_version(Binary(str(path), "configured"), {}) == Version(2, 1, 330)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import trio
 from codex_adapter.agents.codex.binary import PROGRAM, find_binary
 from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.errors import SpawnError
+from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.runtime.programs import Binary, Version, Versions
 
 SPAWN_TEXT = "codex backend error: spawn (details redacted when unsafe)"
@@ -26,6 +28,9 @@ def program(path: Path, text: str = "exit 0") -> Path:
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
     return path
+
+
+ask_version = partial(PROGRAM.ask_version, containment=Containment())
 
 
 def found(environ: dict[str, str] | None = None, *, binary: str | None = None) -> Binary:
@@ -196,7 +201,7 @@ def test_a_link_to_a_native_binary_keeps_its_name(tmp_path: Path) -> None:
 @pytest.mark.rule("S8")
 async def test_the_release_is_what_the_binary_says(tmp_path: Path) -> None:
     path = program(tmp_path / "codex", 'test "$1" = --version && echo codex-cli 0.98.0')
-    assert await PROGRAM.ask_version(Binary(str(path), "configured"), ENVIRON) == Version(0, 98, 0)
+    assert await ask_version(Binary(str(path), "configured"), ENVIRON) == Version(0, 98, 0)
 
 
 @pytest.mark.rule("S8")
@@ -219,7 +224,7 @@ async def test_the_release_is_what_the_binary_says(tmp_path: Path) -> None:
 async def test_a_binary_that_does_not_say_has_no_release(tmp_path: Path, script: str) -> None:
     path = program(tmp_path / "codex", script)
     with trio.fail_after(60):
-        assert await PROGRAM.ask_version(Binary(str(path), "configured"), ENVIRON) is None
+        assert await ask_version(Binary(str(path), "configured"), ENVIRON) is None
 
 
 @pytest.mark.rule("S8")
@@ -227,14 +232,14 @@ async def test_what_cannot_be_executed_has_no_release(tmp_path: Path) -> None:
     path = tmp_path / "codex"
     path.write_bytes(b"\x7fELF")
     path.chmod(0o755)
-    assert await PROGRAM.ask_version(Binary(str(path), "configured"), ENVIRON) is None
-    assert await Versions(PROGRAM).of(Binary(str(tmp_path / "gone"), "configured"), ENVIRON) is None
+    assert await ask_version(Binary(str(path), "configured"), ENVIRON) is None
+    assert await Versions(PROGRAM).of(Binary(str(tmp_path / "gone"), "configured"), ENVIRON, CodexConfig()) is None
 
 
 @pytest.mark.rule("S8", "X1")
 async def test_nothing_that_the_binary_prints_comes_through(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = program(tmp_path / "codex", "echo hunter2; echo hunter2 >&2; echo codex-cli 0.98.0")
-    assert await PROGRAM.ask_version(Binary(str(path), "configured"), ENVIRON) == Version(0, 98, 0)
+    assert await ask_version(Binary(str(path), "configured"), ENVIRON) == Version(0, 98, 0)
     assert capfd.readouterr() == ("", "")
 
 
@@ -247,7 +252,7 @@ async def test_asking_can_be_cancelled_and_leaves_no_process(tmp_path: Path) -> 
     os.mkfifo(fifo)
     path = program(tmp_path / "codex", f"exec 3>{fifo}; sleep 1000 & echo started >&3; wait")
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(PROGRAM.ask_version, Binary(str(path), "configured"), ENVIRON)
+        nursery.start_soon(ask_version, Binary(str(path), "configured"), ENVIRON)
         held_open = await trio.open_file(fifo)
         assert await held_open.readline() == "started\n"
         nursery.cancel_scope.cancel()
@@ -264,7 +269,7 @@ async def test_asking_can_be_cancelled_and_leaves_no_process(tmp_path: Path) -> 
 )
 async def test_a_binary_that_hangs_is_given_up(tmp_path: Path) -> None:
     path = program(tmp_path / "codex", "exec sleep 1000")
-    assert await PROGRAM.ask_version(Binary(str(path), "configured"), ENVIRON, seconds=0.05) is None
+    assert await ask_version(Binary(str(path), "configured"), ENVIRON, seconds=0.05) is None
 
 
 @pytest.mark.rule("S8")
@@ -278,7 +283,7 @@ async def test_a_binary_is_asked_once_until_it_changes(tmp_path: Path) -> None:
     answers: list[Version | None] = []
 
     async def ask() -> None:
-        answers.append(await versions.of(binary, ENVIRON))
+        answers.append(await versions.of(binary, ENVIRON, CodexConfig()))
 
     async with trio.open_nursery() as nursery:
         for _ in range(5):
@@ -286,11 +291,11 @@ async def test_a_binary_is_asked_once_until_it_changes(tmp_path: Path) -> None:
     assert answers == [Version(0, 98, 0)] * 5
     assert asked.read_text() == "x\n"
     program(path, "echo codex-cli 0.155.0")
-    assert await versions.of(binary, ENVIRON) == Version(0, 155, 0)
+    assert await versions.of(binary, ENVIRON, CodexConfig()) == Version(0, 155, 0)
 
 
 @pytest.mark.rule("S5", "S8")
 async def test_the_binary_is_asked_in_the_environment_of_the_run(tmp_path: Path) -> None:
     path = program(tmp_path / "codex", 'echo "codex-cli $RELEASE"')
-    version = await PROGRAM.ask_version(Binary(str(path), "configured"), {**ENVIRON, "RELEASE": "0.98.0"})
+    version = await ask_version(Binary(str(path), "configured"), {**ENVIRON, "RELEASE": "0.98.0"})
     assert version == Version(0, 98, 0)

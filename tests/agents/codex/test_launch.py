@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import tomllib
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -346,7 +347,7 @@ async def test_the_real_cli_takes_the_arguments(tmp_path: Path, shape: str, sess
     home.mkdir()
     request = RunRequest(prompt="hi", working_dir=str(tmp_path), extensions=extensions)
     launch = await prepare_launch(request, CodexConfig(codex_home=str(home)), environ={"PATH": PATH})
-    home.rmdir()
+    shutil.rmtree(home)  # the CLI writes to it even when it only prints its release
     async with AsyncExitStack() as files:
         schema = None
         if launch.options.output_schema is not None:

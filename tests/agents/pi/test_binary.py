@@ -51,7 +51,7 @@ async def test_the_release_is_read_from_the_package_without_a_start(tmp_path: Pa
     link = tmp_path / "bin" / "pi"
     link.parent.mkdir()
     link.symlink_to(script)
-    assert await release_of(Binary(str(link), "PATH"), {}) == Version(0, 74, 2)
+    assert await release_of(Binary(str(link), "PATH"), {}, PiConfig()) == Version(0, 74, 2)
     assert not (tmp_path / "started").exists()
 
 
@@ -60,7 +60,7 @@ async def test_the_release_is_read_from_the_package_without_a_start(tmp_path: Pa
 async def test_without_its_package_the_program_is_asked(tmp_path: Path, package: str) -> None:
     (tmp_path / "package.json").write_text(package)
     path = program(tmp_path / "pi", "echo 0.87.1")
-    assert await release_of(Binary(str(path), "configured"), {}) == Version(0, 87, 1)
+    assert await release_of(Binary(str(path), "configured"), {}, PiConfig()) == Version(0, 87, 1)
 
 
 @pytest.mark.rule("R1", "S8")

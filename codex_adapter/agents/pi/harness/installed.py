@@ -65,7 +65,7 @@ class Installation:
         """
         environ = merge_environment(os.environ, self._config, env)
         binary = await inquire(lambda inquiry: find_binary(self._config, environ, inquiry.at))
-        release = await release_of(binary, environ)
+        release = await release_of(binary, environ, self._config)
         if release is not None and release[:3] < TURNS[:3]:
             raise TurnError(f"Turns need release {TURNS} or newer of pi, but {release} is installed.")
         return Installed(binary.path, release)
