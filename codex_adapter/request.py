@@ -56,8 +56,8 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     The limits are in seconds. `idle_timeout` limits the time without progress, `tool_timeout` one open tool call.
     `stop_timeout` limits the whole end of a run. `descendant_grace` limits the wait for output after the agent's exit.
-    `exit_grace` limits the wait for the exit of an agent that closed its output or finished its turn (F7, F8, K2, K4,
-    K6).
+    `exit_grace` limits the wait for the exit of an agent that closed its output, or finished its turn and its calls in
+    the background (F7, F8, K2, K4, K6).
 
     `max_line_bytes` limits one line of the agent. `containment` is the weakest level to accept: `cgroup`,
     `pid_namespace`, `guard` or `process_group`; None accepts any. `containment_max` is the strongest level to try, for

@@ -22,7 +22,7 @@ class Limit(enum.Enum):
     RUN = "the run's timeout (K1)"
     IDLE = "no progress for too long (K2)"
     TOOL = "a tool call open for too long (K2)"
-    LINGER = "the agent stays alive after its last turn (K6)"
+    LINGER = "the agent stays alive after its last turn and its work in the background (K6)"
     CLOSED = "the agent closed its output in mid-turn and stays alive (F8)"
     DESCENDANT = "the agent has exited and something else holds its output (F7)"
 
@@ -46,7 +46,9 @@ class Limits:
         self._descendant_grace = descendant_grace
         self._progress_at = 0.0
         self._open_tools: dict[str, float] = {}
-        self._turn_ended_at = math.inf
+        self._turn_ended = False
+        self._background = False
+        self._work_ended_at = math.inf
         self._output_ended_at = math.inf
         self._exited_at = math.inf
         self._stopping = False
@@ -56,7 +58,7 @@ class Limits:
         if state.take_progress():
             self.record_progress(now)
         nearer = self.record_tools(state.limited_tools, now)
-        return self.record_turn(state.turn, now) or nearer
+        return self.record_turn(state.turn, now, background=bool(state.background)) or nearer
 
     def record_progress(self, now: float) -> None:
         """Record progress of the agent."""
@@ -70,12 +72,16 @@ class Limits:
         self._open_tools = {tool: self._open_tools.get(tool, now) for tool in open_ids}
         return nearer
 
-    def record_turn(self, outcome: TurnOutcome | None, now: float) -> bool:
-        """Record the state of the last turn. Return True if a deadline is nearer now."""
+    def record_turn(self, outcome: TurnOutcome | None, now: float, *, background: bool = False) -> bool:
+        """Record the state of the last turn, and whether calls are open in the background.
+
+        Return True if a deadline is nearer now.
+        """
         ended = outcome is not None and outcome != "cut_off"
-        if ended == (self._turn_ended_at < math.inf):
+        if ended == self._turn_ended and background == self._background:
             return False
-        self._turn_ended_at = now if ended else math.inf
+        self._turn_ended, self._background = ended, background
+        self._work_ended_at = now if ended and not background else math.inf
         return True
 
     def record_output_end(self, now: float) -> None:
@@ -98,14 +104,17 @@ class Limits:
             return self._exited_at + self._descendant_grace, Limit.DESCENDANT
         if self._stopping:
             return math.inf, Limit.RUN
-        deadlines = [(self._timeout, Limit.RUN)]
-        if self._turn_ended_at < math.inf:
-            deadlines.append((self._turn_ended_at + self._exit_grace, Limit.LINGER))
+        # Without output, the agent can report no end of its work in the background.
+        ended_at = min(self._work_ended_at, self._output_ended_at) if self._turn_ended else math.inf
+        waits = self._turn_ended and ended_at == math.inf
+        deadlines = [(self._timeout, Limit.LINGER if waits else Limit.RUN)]
+        if ended_at < math.inf:
+            deadlines.append((ended_at + self._exit_grace, Limit.LINGER))
         elif self._output_ended_at < math.inf:
             deadlines.append((self._output_ended_at + self._exit_grace, Limit.CLOSED))
         elif self._open_tools:
             if self._tool is not None:
                 deadlines.append((min(self._open_tools.values()) + self._tool, Limit.TOOL))
         elif self._idle is not None:
-            deadlines.append((self._progress_at + self._idle, Limit.IDLE))
+            deadlines.append((self._progress_at + self._idle, Limit.LINGER if waits else Limit.IDLE))
         return min(deadlines, key=lambda deadline: deadline[0])

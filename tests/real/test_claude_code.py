@@ -14,11 +14,12 @@ from typing import Any, Final
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 from codex_adapter import BackendError, Completion, Event, RunRequest, open_run
 from codex_adapter.agents.claude import extension_keys as keys
 from codex_adapter.agents.claude.config import ClaudeConfig
-from codex_adapter.events import ToolCall
+from codex_adapter.events import TokenUsage, ToolCall
 from codex_adapter.hints import Hint
 from codex_adapter.testing import Answer, ModelServer, RawItem, Scenario, Shell, Usage, answer, script
 
@@ -99,6 +100,12 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     yield Place(request.param, tmp_path)
     assert list(ours.iterdir()) == []
     assert list(Path("/tmp").glob(f"codex-adapter-{os.getpid()}-*")) == []
+
+
+@pytest.fixture
+def clock() -> MockClock:
+    """The clock of a test, which runs as any other and which the test can move forward."""
+    return MockClock(rate=1.0)
 
 
 def free(**more: Any) -> dict[str, Any]:
@@ -242,3 +249,23 @@ async def test_what_a_mode_does_not_allow_is_denied_with_an_event(place: Place) 
     results = [event.data.tool.status for event in events if isinstance(event.data, ToolCall)]
     assert results == ["running", "failed", "running", "failed"]
     assert not other.exists()
+
+
+@pytest.mark.rule("K6", "AG10", "M9")
+async def test_a_run_waits_for_its_command_in_the_background(place: Place, clock: MockClock) -> None:
+    go = place.workspace / "go"
+    os.mkfifo(go)
+    command = Shell(f"cat {go}", {"run_in_background": True})
+    texts: list[str] = []
+    with place.model(command, "Waiting.", "It ended.") as address, trio.fail_after(100 * SOON):
+        request = place.request(address, {}, free())
+        async with open_run(request, agent="claude_code", config=place.config()) as run:
+            async for event in run.events:
+                texts += [event.text] if event.text else []
+                if isinstance(event.data, TokenUsage) and texts == ["Waiting."]:
+                    clock.jump(10 * SOON)  # far more than the grace for its exit
+                    await trio.to_thread.run_sync(go.write_text, "gone", abandon_on_cancel=True)
+            completion = await run.wait_completed()
+    place.oracle.check()
+    assert texts == ["Waiting.", "It ended."]
+    assert (completion.final_text, completion.ok, completion.status.code) == ("It ended.", True, 0)
