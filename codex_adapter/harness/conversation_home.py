@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Final
 
 from codex_adapter.durable import open_locked, remove_tree, write_new
 from codex_adapter.harness.skills import copy_skill
+from codex_adapter.hints import ADVICE
 from codex_adapter.safe_read import NotRegularError, read_regular
 from codex_adapter.spaces import Skill
 from codex_adapter.turn_errors import TurnError
@@ -41,7 +43,7 @@ def write_private(path: Path, content: bytes) -> None:
     write_new(path, content)
 
 
-class ConversationHome:
+class ConversationHome(ABC):
     """The directory `name` below a conversation's directory. Its methods block and raise OSError.
 
     `kept` are patterns of the names of the CLI's own files. All other files are of the last turn and are removed. A
@@ -56,6 +58,22 @@ class ConversationHome:
         self.skills: Final = self.path / _SKILLS
         self._name = name
         self._kept = kept
+
+    @abstractmethod
+    def has(self, session: str) -> bool:
+        """Return whether the CLI has this session here, with a complete first line, which a resume needs."""
+
+    def check_session(self, session: str | None) -> None:
+        """Raise `TurnError` if the key is not None and its session cannot be resumed here (U8)."""
+        if session is not None and not (is_session(session) and self.has(session)):
+            raise TurnError(ADVICE["session_unknown"], "harness_session_not_found")
+
+    def check_path(self) -> None:
+        """Raise `TurnError` for a path that a CLI cannot insert into commands."""
+        if not str(self.path).isprintable() or set(str(self.path)) & set("$`\"'"):
+            raise TurnError(
+                "The path of aspHome contains $ ` \" ' or a character that is not printable. Use another path."
+            )
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:

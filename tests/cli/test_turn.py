@@ -219,7 +219,9 @@ def test_without_a_cli_the_turn_fails(place: Place) -> None:
     place.cli.env["CODEX_BINARY"] = "/no/such/codex"
     done = place.run("Do it.")
     assert done.status == 1
-    assert done.complaint.startswith("The Codex CLI is not installed or does not work. Run `codex-adapter doctor`")
+    assert done.complaint.startswith(
+        "The Codex CLI is not installed or does not work. Run `codex-adapter doctor --agent codex`"
+    )
 
 
 @pytest.mark.parametrize("stdin", thinned([b"", b" \n", b"a\xff", b"a\0b"], 2))

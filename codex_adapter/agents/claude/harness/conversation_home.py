@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from typing_extensions import override
+
 from codex_adapter.harness.conversation_home import ConversationHome, starts_with_line
 
 __all__ = ["ClaudeHome"]
@@ -18,7 +20,8 @@ class ClaudeHome(ConversationHome):
     def __init__(self, directory: Path) -> None:
         super().__init__(directory, "claude", _KEPT)
 
+    @override
     def has(self, session: str) -> bool:
-        """Return whether the CLI has this session here, of any working directory, with a complete first line."""
+        """Implement `ConversationHome.has`, for any working directory."""
         found = (self.path / "projects").glob(f"*/{session}.jsonl")
         return any(path.is_file() and starts_with_line(path) for path in found)

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-import trio
+from typing_extensions import override
 
-from codex_adapter import AdapterError, Completion, RunHandle, RunRequest
+from codex_adapter import RunRequest
 from codex_adapter.agents.claude import extension_keys as keys
 from codex_adapter.agents.claude.agent import AGENT
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.harness.conversation_home import ClaudeHome
 from codex_adapter.agents.claude.harness.home_files import home_files
-from codex_adapter.agents.claude.harness.installed import Installation
+from codex_adapter.agents.claude.harness.installed import ClaudeInstallation
 from codex_adapter.agents.claude.harness.user_home import API, UserHome, read_user_home, writable_directories
-from codex_adapter.file_systems import work_through
 from codex_adapter.harness import HarnessTurn
+from codex_adapter.harness.agent_harness import AgentHarness
 from codex_adapter.harness.attachments import link_images, sort_attachments
-from codex_adapter.harness.conversation_home import is_session
-from codex_adapter.harness.failures import failure
-from codex_adapter.hints import ADVICE
-from codex_adapter.runtime.backend import AgentBackend
+from codex_adapter.harness.installation import Installed
 from codex_adapter.spaces import Environment, Reach
-from codex_adapter.turn_errors import AgentSpacesError, TurnError
+from codex_adapter.turn_errors import TurnError
 
 __all__ = ["ClaudeHarness"]
 
@@ -47,7 +43,7 @@ class _Model(NamedTuple):
     name: str
 
 
-class ClaudeHarness:
+class ClaudeHarness(AgentHarness[ClaudeHome, UserHome]):
     """Claude Code as a harness. It runs any number of turns concurrently, but only one for each conversation.
 
     `config` configures the CLI. The login and the default model are those of its `config_dir`, by default of the
@@ -56,80 +52,42 @@ class ClaudeHarness:
 
     def __init__(self, config: ClaudeConfig | None = None) -> None:
         self._config = ClaudeConfig() if config is None else config
-        # All turns share one backend, because it remembers the level of containment.
-        self._backend = AgentBackend(AGENT, self._config)
-        self._installation = Installation(self._config)
+        super().__init__(AGENT, self._config, ClaudeInstallation(self._config), ClaudeHome)
 
-    @property
-    def id(self) -> str:
-        """Return the name of the harness in requests."""
-        return str(AGENT.harness_id)
+    @override
+    def read_user(self) -> UserHome:
+        """Implement `AgentHarness.read_user`."""
+        return read_user_home(self._environ())
 
-    async def check(self) -> None:
-        """Raise `TurnError` if the CLI is not installed or does not run, or if its settings cannot be read (U5)."""
-        if not await self._installation.works():
-            raise TurnError(
-                "Claude Code is not installed or does not work. Run `codex-adapter doctor --agent claude_code`."
-            )
-        await self._user_home()
-
-    async def models(self) -> tuple[str, ...] | None:
-        """Return the user's model and the models that the CLI lists, each as `PROVIDER/NAME` (U5)."""
-        listed = await self._installation.models()
-        if listed is None:
-            return None
-        try:
-            user = await self._user_home()
-        except TurnError:
-            return None
+    @override
+    def rank(self, listed: Sequence[str], user: UserHome) -> Iterable[str]:
+        """Implement `AgentHarness.rank` (U16)."""
         preferred = self._config.model or user.model
         names = listed if preferred is None else (preferred, *listed)
-        providers = user.providers(self._environ())
-        return tuple(dict.fromkeys(f"{provider}/{name}" for provider in providers for name in names))
+        return [f"{provider}/{name}" for provider in user.providers(self._environ()) for name in names]
 
+    @override
     def writable(self, environment: Environment, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
         """Return the directories that the sandbox of `workspace-write` leaves writable (U10)."""
         if _SANDBOXES[environment.permissions] != "workspace-write":
             return ()
         roots = writable_directories(cwd, {**self._environ(), **environment.env, **env})
-        read_user_home(self._environ()).refuse_within(Reach.into(roots))
+        self.read_user().refuse_within(Reach.into(roots))
         return roots
-
-    @asynccontextmanager
-    async def open(self, turn: HarnessTurn) -> AsyncIterator[RunHandle]:
-        """Open the run of a turn. Raise `TurnError` before the start, OSError, or the errors of a run. (U9, U10)"""
-        env = {**turn.environment.env, **turn.env}
-        await self._installation.find(env)
-        home = ClaudeHome(turn.directory)
-        with home.exclusive():
-            request = await work_through(self._prepare, turn, env, home)
-            async with self._backend.open_run(request, mask_env=turn.server_env) as run:
-                yield run
-
-    def failure(self, outcome: Completion | AdapterError) -> AgentSpacesError | None:
-        """Return why a run failed, or None (U6)."""
-        return failure(outcome, AGENT.name)
-
-    async def _user_home(self) -> UserHome:
-        # A read of a few megabytes can take minutes. An abandoned read has no effect.
-        return await trio.to_thread.run_sync(read_user_home, self._environ(), abandon_on_cancel=True)
 
     def _environ(self) -> dict[str, str]:
         """Return the environment of a run that sets no variables. Its CLAUDE_CONFIG_DIR is the user's."""
         home = {} if self._config.config_dir is None else {"CLAUDE_CONFIG_DIR": self._config.config_dir}
         return {**os.environ, **home, **self._config.env}
 
-    def _prepare(self, turn: HarnessTurn, env: Mapping[str, str], home: ClaudeHome) -> RunRequest:
-        """Check the turn, write its configuration, and return its request. Block on files."""
+    @override
+    def prepare(self, turn: HarnessTurn, env: Mapping[str, str], home: ClaudeHome, installed: Installed) -> RunRequest:
+        """Implement `AgentHarness.prepare` (U9, U10)."""
         environment = turn.environment
-        if not str(home.path).isprintable() or set(str(home.path)) & set("$`\"'"):
-            raise TurnError(
-                "The path of aspHome contains $ ` \" ' or a character that is not printable. Use another path."
-            )
+        home.check_path()
         attachments = sort_attachments(turn.attachments)
-        if turn.session is not None and not (is_session(turn.session) and home.has(turn.session)):
-            raise TurnError(ADVICE["session_unknown"], "harness_session_not_found")
-        user = read_user_home(self._environ())
+        home.check_session(turn.session)
+        user = self.read_user()
         model = self._model(turn, user, env)
         files = home_files(
             environment,

@@ -6,22 +6,22 @@ import json
 import os
 import shlex
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
+from typing_extensions import override
 
-from codex_adapter import AdapterError
 from codex_adapter.agents.claude.binary import PROGRAM, find_binary
 from codex_adapter.agents.claude.command import QUIET, merge_environment
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.extensions import RunOptions
 from codex_adapter.agents.claude.releases import TURNS
 from codex_adapter.file_systems import inquire
+from codex_adapter.harness.installation import Installation, Installed
 from codex_adapter.harness.model_lists import ModelLists
-from codex_adapter.runtime.programs import Version, versions_of_this_run
-from codex_adapter.turn_errors import TurnError
+from codex_adapter.runtime.programs import versions_of_this_run
 
-__all__ = ["Installation", "Installed"]
+__all__ = ["ClaudeInstallation"]
 
 _ALIASES: Final = ("opus", "sonnet", "haiku")
 """The names that every release knows, the default first."""
@@ -30,13 +30,6 @@ _QUESTION: Final = json.dumps(
     {"type": "control_request", "request_id": "models", "request": {"subtype": "initialize"}}, separators=(",", ":")
 )
 _FLAGS: Final = "-p --input-format stream-json --output-format stream-json --verbose --setting-sources ''"
-
-
-class Installed(NamedTuple):
-    """A binary and its release. A binary that reports no release (None) is treated as the newest release."""
-
-    path: str
-    release: Version | None
 
 
 class _Model(msgspec.Struct):
@@ -55,50 +48,31 @@ class _Line(msgspec.Struct, tag="control_response"):
     response: _Response
 
 
-class Installation:
+class ClaudeInstallation(Installation):
     """The CLI of a configuration, and its models, which are remembered until the file changes."""
 
     def __init__(self, config: ClaudeConfig) -> None:
+        super().__init__(PROGRAM.name, TURNS)
         self._config = config
         self._lists = ModelLists("CLAUDE_CONFIG_DIR", _read)
 
-    async def find(self, env: Mapping[str, str]) -> Installed:
-        """Return the CLI that a run with these variables executes.
-
-        Raise `SpawnError` or OSError. Raise `TurnError` if its release does not support turns (U9).
-        """
+    @override
+    async def installed(self, env: Mapping[str, str]) -> Installed:
+        """Implement `Installation.installed`."""
         environ = merge_environment(os.environ, self._config, env, RunOptions())
         binary = await inquire(lambda inquiry: find_binary(self._config, environ, inquiry.at))
-        release = await versions_of_this_run(PROGRAM).of(binary, environ, self._config)
-        if release is not None and release[:3] < TURNS[:3]:
-            raise TurnError(f"Turns need release {TURNS} or newer of Claude Code, but {release} is installed.")
-        return Installed(binary.path, release)
+        return Installed(binary.path, await versions_of_this_run(PROGRAM).of(binary, environ, self._config))
 
-    async def works(self) -> bool:
-        """Return whether a supported CLI is installed. Raise `TurnError` for an old release (U5)."""
-        try:
-            found = await self.find({})
-        except (AdapterError, OSError):
-            return False
-        # A program that reports no release must list models to count as this CLI.
-        return found.release is not None or await self._listed(found) is not None
-
-    async def models(self) -> tuple[str, ...] | None:
-        """Return the names of the models, the default first; None if the CLI cannot list them now (U5)."""
-        try:
-            listed = await self._listed(await self.find({}))
-        except (AdapterError, TurnError, OSError):
-            return None
-        return None if listed is None else tuple(dict.fromkeys((_ALIASES[0], *listed, *_ALIASES)))
-
-    async def _listed(self, found: Installed) -> tuple[str, ...] | None:
+    @override
+    async def listed(self, found: Installed) -> tuple[str, ...] | None:
+        """Implement `Installation.listed`, with the names that every release knows."""
         command = f"printf '%s\\n' {shlex.quote(_QUESTION)} | {shlex.quote(found.path)} {_FLAGS}"
         listing = await self._lists.ask(found.path, command, QUIET)
         if listing is None:
             return None
-        if listing.models is None:
-            return None if found.release is None else ()
-        return listing.models
+        if listing.models is None and found.release is None:
+            return None
+        return tuple(dict.fromkeys((_ALIASES[0], *(listing.models or ()), *_ALIASES)))
 
 
 def _read(output: bytes) -> tuple[str, ...] | None:

@@ -30,8 +30,9 @@ class CodexHome(ConversationHome):
     def __init__(self, directory: Path) -> None:
         super().__init__(directory, "codex", _KEPT)
 
+    @override
     def has(self, session: str) -> bool:
-        """Return whether the CLI has this session here with a complete first line, which a resume needs."""
+        """Implement `ConversationHome.has`."""
         found = (self.path / "sessions").rglob(f"rollout-*-{session}.jsonl")
         return any(path.is_file() and starts_with_line(path) for path in found)
 

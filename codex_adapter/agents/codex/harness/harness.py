@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-import trio
+from typing_extensions import override
 
-from codex_adapter import AdapterError, CodexBackend, CodexConfig, Completion, RunHandle, RunRequest
+from codex_adapter import CodexConfig, RunRequest
 from codex_adapter.agents.codex import extension_keys as keys
 from codex_adapter.agents.codex.agent import AGENT
 from codex_adapter.agents.codex.harness.conversation_home import CodexHome
 from codex_adapter.agents.codex.harness.home_files import foreign_skills, home_files, instructions_digest
-from codex_adapter.agents.codex.harness.installed import Installation, Installed
+from codex_adapter.agents.codex.harness.installed import CodexInstallation
 from codex_adapter.agents.codex.harness.releases import check_release, missing
 from codex_adapter.agents.codex.harness.user_home import UserHome, read_user_home
-from codex_adapter.agents.codex.kind import KIND
 from codex_adapter.agents.codex.settings import check_settings
-from codex_adapter.file_systems import work_through
 from codex_adapter.harness import HarnessTurn
+from codex_adapter.harness.agent_harness import AgentHarness
 from codex_adapter.harness.attachments import link_images, sort_attachments
-from codex_adapter.harness.conversation_home import is_session
-from codex_adapter.harness.failures import failure
-from codex_adapter.hints import ADVICE
+from codex_adapter.harness.installation import Installed
 from codex_adapter.spaces import Environment, Reach
-from codex_adapter.turn_errors import AgentSpacesError, TurnError
+from codex_adapter.turn_errors import TurnError
 
 __all__ = ["CodexHarness"]
 
@@ -45,7 +41,7 @@ class _Model(NamedTuple):
     name: str | None
 
 
-class CodexHarness:
+class CodexHarness(AgentHarness[CodexHome, UserHome]):
     """The Codex CLI as a harness. It runs any number of turns concurrently, but only one for each conversation.
 
     `config` configures the CLI. The login and the models are those of its `codex_home`, by default of the
@@ -54,81 +50,47 @@ class CodexHarness:
 
     def __init__(self, config: CodexConfig | None = None) -> None:
         self._config = CodexConfig() if config is None else config
-        # All turns share one backend, because it remembers the level of containment.
-        self._backend = CodexBackend(self._config)
-        self._installation = Installation(self._backend)
+        super().__init__(AGENT, self._config, CodexInstallation(self._config), CodexHome)
 
-    @property
-    def id(self) -> str:
-        """Return the agent's kind."""
-        return KIND
+    @override
+    def read_user(self) -> UserHome:
+        """Implement `AgentHarness.read_user`."""
+        return read_user_home(self._environ())
 
-    async def check(self) -> None:
-        """Raise `TurnError` if the CLI is not installed or does not run, or if its settings cannot be read (U5)."""
-        if not await self._installation.works():
-            raise TurnError(
-                "The Codex CLI is not installed or does not work. Run `codex-adapter doctor` for the next step."
-            )
-        await self._user_home()
-
-    async def models(self) -> tuple[str, ...] | None:
-        """Return the user's model and the models that the installed CLI lists, each as `PROVIDER/NAME` (U5)."""
-        listed = await self._installation.models()
-        if listed is None:
-            return None
-        try:
-            user = await self._user_home()
-        except TurnError:
-            return None
+    @override
+    def rank(self, listed: Sequence[str], user: UserHome) -> Iterable[str]:
+        """Implement `AgentHarness.rank` (U16)."""
         preferred = self._config.model or user.model
         names = listed if preferred is None else (preferred, *listed)
-        return tuple(dict.fromkeys(f"{user.provider_name}/{name}" for name in names))
+        return [f"{user.provider_name}/{name}" for name in names]
 
+    @override
     def writable(self, environment: Environment, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
         """Return the directories that the sandbox of `workspace-write` leaves writable (U10)."""
         if _SANDBOXES[environment.permissions] != "workspace-write":
             return ()
-        user = read_user_home(self._environ())
+        user = self.read_user()
         roots = (cwd, *user.writable({**self._environ(), **environment.env, **env}))
         user.refuse_within(Reach.into(roots))
         return roots
-
-    @asynccontextmanager
-    async def open(self, turn: HarnessTurn) -> AsyncIterator[RunHandle]:
-        """Open the run of a turn. Raise `TurnError` before the start, OSError, or the errors of a run. (U9, U10)"""
-        env = {**turn.environment.env, **turn.env}
-        installed = await self._installation.find(env)
-        home = CodexHome(turn.directory)
-        with home.exclusive():
-            request = await work_through(self._prepare, turn, env, installed, home)
-            async with self._backend.open_run(request, mask_env=turn.server_env) as run:
-                yield run
-
-    def failure(self, outcome: Completion | AdapterError) -> AgentSpacesError | None:
-        """Return why a run failed, or None (U6)."""
-        return failure(outcome, AGENT.name)
-
-    async def _user_home(self) -> UserHome:
-        # A read of a few megabytes can take minutes. An abandoned read has no effect.
-        return await trio.to_thread.run_sync(read_user_home, self._environ(), abandon_on_cancel=True)
 
     def _environ(self) -> dict[str, str]:
         """Return the environment of a run that sets no variables. Its CODEX_HOME is the user's."""
         home = {} if self._config.codex_home is None else {"CODEX_HOME": self._config.codex_home}
         return {**os.environ, **home, **self._config.env}
 
-    def _prepare(self, turn: HarnessTurn, env: Mapping[str, str], installed: Installed, home: CodexHome) -> RunRequest:
-        """Check the turn, write its CODEX_HOME, and return its request. Block on files."""
+    @override
+    def prepare(self, turn: HarnessTurn, env: Mapping[str, str], home: CodexHome, installed: Installed) -> RunRequest:
+        """Implement `AgentHarness.prepare` (U9, U10)."""
         environment = turn.environment
-        if not str(home.path).isprintable() or set(str(home.path)) & set("$`\"'"):
-            raise TurnError(
-                "The path of aspHome contains $ ` \" ' or a character that is not printable. Use another path."
-            )
+        home.check_path()
         check_settings("config.settings", self._config.settings, "turn")
         attachments = sort_attachments(turn.attachments)
         check_release(installed, turn, attachments)
-        _check_session(turn, home, installed)
-        user = read_user_home(self._environ())
+        home.check_session(turn.session)
+        if turn.session is not None:
+            _check_instructions(environment, home, installed)
+        user = self.read_user()
         model = self._model(turn, user)
         environ = {**self._environ(), **env}
         files = home_files(environment, user, model.provider, home=home.path, hidden=foreign_skills(environ))
@@ -153,14 +115,10 @@ class CodexHarness:
         return _Model(provider, name)
 
 
-def _check_session(turn: HarnessTurn, home: CodexHome, installed: Installed) -> None:
-    """Raise `TurnError` for a conversation that cannot be resumed here (U8, U9)."""
-    if turn.session is None:
-        return
-    if not (is_session(turn.session) and home.has(turn.session)):
-        raise TurnError(ADVICE["session_unknown"], "harness_session_not_found")
+def _check_instructions(environment: Environment, home: CodexHome, installed: Installed) -> None:
+    """Raise `TurnError` if the release cannot continue a conversation with other instructions (U9)."""
     error = missing(installed, "other_instructions")
-    if error is not None and home.start_digest() != instructions_digest(turn.environment):
+    if error is not None and home.start_digest() != instructions_digest(environment):
         raise error
 
 

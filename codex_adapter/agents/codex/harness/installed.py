@@ -5,25 +5,20 @@ from __future__ import annotations
 import shlex
 import tempfile
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
+from typing_extensions import override
 
-from codex_adapter import AdapterError, CodexBackend
-from codex_adapter.agents.codex.releases import is_supported, quirk
+from codex_adapter import CodexBackend, CodexConfig
+from codex_adapter.agents.codex.binary import PROGRAM
+from codex_adapter.agents.codex.releases import MINIMUM, quirk
+from codex_adapter.harness.installation import Installation, Installed
 from codex_adapter.harness.model_lists import ModelLists
-from codex_adapter.runtime.programs import Version
 
-__all__ = ["Installation", "Installed"]
+__all__ = ["CodexInstallation"]
 
 _LISTS_MODELS: Final = quirk("lists_models")
-
-
-class Installed(NamedTuple):
-    """A binary and its release. A binary that reports no release (None) is treated as the newest release."""
-
-    path: str
-    release: Version | None
 
 
 class _Model(msgspec.Struct):
@@ -36,43 +31,24 @@ class _Models(msgspec.Struct):
     models: list[_Model]
 
 
-class Installation:
+class CodexInstallation(Installation):
     """The CLI of a configuration, and its models, which are remembered until the file changes."""
 
-    def __init__(self, backend: CodexBackend) -> None:
-        self._backend = backend
+    def __init__(self, config: CodexConfig) -> None:
+        super().__init__(PROGRAM.name, MINIMUM)
+        self._backend = CodexBackend(config)
         self._lists = ModelLists("CODEX_HOME", _read)
 
-    async def find(self, env: Mapping[str, str]) -> Installed:
-        """Return the CLI that a run with these variables executes. Raise `SpawnError` or OSError."""
+    @override
+    async def installed(self, env: Mapping[str, str]) -> Installed:
+        """Implement `Installation.installed`."""
         # The CLI creates files in its home even when it only prints its release.
         with tempfile.TemporaryDirectory(prefix="codex_release") as home:
-            path, version = await self._backend.installed({**env, "CODEX_HOME": home})
-        return Installed(path, version)
+            return Installed(*await self._backend.installed({**env, "CODEX_HOME": home}))
 
-    async def works(self) -> bool:
-        """Return whether a supported CLI is installed (U5)."""
-        found = await self._found()
-        # A program that reports no release must list models to count as this CLI.
-        return found is not None and (found.release is not None or await self._listed(found) is not None)
-
-    async def models(self) -> tuple[str, ...] | None:
-        """Return the models that the CLI lists, its default first (U5).
-
-        Return None if no CLI works, or if it cannot list the models now. Return an empty tuple if the release has no
-        list, or if the list cannot be parsed.
-        """
-        found = await self._found()
-        return None if found is None else await self._listed(found)
-
-    async def _found(self) -> Installed | None:
-        try:
-            found = await self.find({})
-        except (AdapterError, OSError):
-            return None
-        return found if found.release is None or is_supported(found.release) else None
-
-    async def _listed(self, found: Installed) -> tuple[str, ...] | None:
+    @override
+    async def listed(self, found: Installed) -> tuple[str, ...] | None:
+        """Implement `Installation.listed`. If the list cannot be parsed, the result is an empty tuple."""
         if found.release is not None and not _LISTS_MODELS.holds(found.release):
             return ()
         command = f"exec {shlex.quote(found.path)} debug models --bundled"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from codex_adapter.agents.codex.harness.installed import Installed
 from codex_adapter.agents.codex.releases import SHORT_DESCRIPTION, need
 from codex_adapter.harness import HarnessTurn
 from codex_adapter.harness.attachments import Attachments
+from codex_adapter.harness.installation import Installed
 from codex_adapter.turn_errors import TurnError
 
 __all__ = ["check_release", "missing"]

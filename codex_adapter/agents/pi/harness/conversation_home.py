@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from typing_extensions import override
 
 from codex_adapter.durable import write_new, write_whole
 from codex_adapter.harness.conversation_home import ConversationHome, starts_with_line
@@ -29,8 +30,9 @@ class PiHome(ConversationHome):
         super().__init__(directory, "pi", _KEPT)
         self.sessions: Final = self.path / "sessions"
 
+    @override
     def has(self, session: str) -> bool:
-        """Return whether the CLI has this session here, of any working directory, with a complete first line."""
+        """Implement `ConversationHome.has`, for any working directory."""
         return any(path.is_file() and starts_with_line(path) for path in self._files(session))
 
     def begin(self, cwd: str) -> str:

@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
-import trio
+from typing_extensions import override
 
-from codex_adapter import AdapterError, Completion, RunHandle, RunRequest
+from codex_adapter import RunRequest
 from codex_adapter.agents.pi import extension_keys as keys
 from codex_adapter.agents.pi.agent import AGENT
 from codex_adapter.agents.pi.command import merge_environment
 from codex_adapter.agents.pi.config import PiConfig
 from codex_adapter.agents.pi.harness.conversation_home import PiHome
-from codex_adapter.agents.pi.harness.installed import Installation
+from codex_adapter.agents.pi.harness.installed import PiInstallation
 from codex_adapter.agents.pi.harness.user_home import UserHome, read_user_home
-from codex_adapter.file_systems import work_through
 from codex_adapter.harness import HarnessTurn
+from codex_adapter.harness.agent_harness import AgentHarness
 from codex_adapter.harness.attachments import link_images, sort_attachments
-from codex_adapter.harness.conversation_home import is_session
-from codex_adapter.harness.failures import failure
-from codex_adapter.hints import ADVICE
-from codex_adapter.runtime.backend import AgentBackend
+from codex_adapter.harness.installation import Installed
 from codex_adapter.spaces import Environment
-from codex_adapter.turn_errors import AgentSpacesError, TurnError
+from codex_adapter.turn_errors import TurnError
 
 __all__ = ["PiHarness"]
 
 _SANDBOXES: Final = {None: "read-only", "read-only": "read-only", "full": "danger-full-access"}
 
 
-class PiHarness:
+class PiHarness(AgentHarness[PiHome, UserHome]):
     """pi as a harness. It runs any number of turns concurrently, but only one for each conversation.
 
     `config` configures the CLI. The logins, the models and the default model are those of its `agent_dir`, by default
@@ -42,71 +38,38 @@ class PiHarness:
 
     def __init__(self, config: PiConfig | None = None) -> None:
         self._config = PiConfig() if config is None else config
-        # All turns share one backend, because it remembers the level of containment.
-        self._backend = AgentBackend(AGENT, self._config)
-        self._installation = Installation(self._config)
+        super().__init__(AGENT, self._config, PiInstallation(self._config), PiHome)
 
-    @property
-    def id(self) -> str:
-        """Return the name of the harness in requests."""
-        return str(AGENT.harness_id)
+    @override
+    def read_user(self) -> UserHome:
+        """Implement `AgentHarness.read_user`."""
+        return read_user_home(self._environ())
 
-    async def check(self) -> None:
-        """Raise `TurnError` if the CLI is not installed, or if its settings cannot be read (U5)."""
-        if not await self._installation.works():
-            raise TurnError("pi is not installed or does not work. Run `codex-adapter doctor --agent pi`.")
-        await self._user_home()
-
-    async def models(self) -> tuple[str, ...] | None:
-        """Return the models of the user's logins as `PROVIDER/NAME`, the user's default first (U5, U16)."""
-        listed = await self._installation.models()
-        if listed is None:
-            return None
-        try:
-            user = await self._user_home()
-        except TurnError:
-            return None
+    @override
+    def rank(self, listed: Sequence[str], user: UserHome) -> Iterable[str]:
+        """Implement `AgentHarness.rank` (U16)."""
         default = "/".join(user.model or ()) if self._config.model is None else self._config.model
-        first = [name for name in listed if default in (name, name.partition("/")[2])]
-        return tuple(dict.fromkeys((*first, *listed)))
+        return [*(name for name in listed if default in (name, name.partition("/")[2])), *listed]
 
+    @override
     def writable(self, environment: Environment, cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
         """Return no directory: the agent can either write nothing, or nothing confines it (U18)."""
         del cwd, env
         _sandbox(environment)
         return ()
 
-    @asynccontextmanager
-    async def open(self, turn: HarnessTurn) -> AsyncIterator[RunHandle]:
-        """Open the run of a turn. Raise `TurnError` before the start, OSError, or the errors of a run. (U17, U18)"""
-        env = {**turn.environment.env, **turn.env}
-        await self._installation.find(env)
-        home = PiHome(turn.directory)
-        with home.exclusive():
-            request = await work_through(self._prepare, turn, env, home)
-            async with self._backend.open_run(request, mask_env=turn.server_env) as run:
-                yield run
-
-    def failure(self, outcome: Completion | AdapterError) -> AgentSpacesError | None:
-        """Return why a run failed, or None (U6)."""
-        return failure(outcome, AGENT.name)
-
-    async def _user_home(self) -> UserHome:
-        # A read of a few megabytes can take minutes. An abandoned read has no effect.
-        return await trio.to_thread.run_sync(read_user_home, self._environ(), abandon_on_cancel=True)
-
     def _environ(self) -> dict[str, str]:
         """Return the environment of a run that sets no variables. Its PI_CODING_AGENT_DIR is the user's."""
         return merge_environment(os.environ, self._config, {})
 
-    def _prepare(self, turn: HarnessTurn, env: Mapping[str, str], home: PiHome) -> RunRequest:
-        """Check the turn, write its directory, and return its request. Block on files."""
+    @override
+    def prepare(self, turn: HarnessTurn, env: Mapping[str, str], home: PiHome, installed: Installed) -> RunRequest:
+        """Implement `AgentHarness.prepare` (U17, U18)."""
         environment = turn.environment
         _refuse_missing(environment)
         attachments = sort_attachments(turn.attachments)
-        if turn.session is not None and not (is_session(turn.session) and home.has(turn.session)):
-            raise TurnError(ADVICE["session_unknown"], "harness_session_not_found")
-        user = read_user_home(self._environ())
+        home.check_session(turn.session)
+        user = self.read_user()
         extensions = {**_model(turn, user, self._config), keys.SANDBOX_MODE: _sandbox(environment)}
         home.furnish(_files(environment, user), environment.skills, user.logins)
         images = link_images(attachments.images, home.images, str.isprintable)

@@ -6,22 +6,21 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
+from typing_extensions import override
 
-from codex_adapter import AdapterError
-from codex_adapter.agents.pi.binary import find_binary, release_of
+from codex_adapter.agents.pi.binary import PROGRAM, find_binary, release_of
 from codex_adapter.agents.pi.command import merge_environment
 from codex_adapter.agents.pi.config import PiConfig
 from codex_adapter.agents.pi.harness.user_home import login_files
 from codex_adapter.agents.pi.releases import TURNS
 from codex_adapter.file_systems import inquire, work_through
+from codex_adapter.harness.installation import Installation, Installed
 from codex_adapter.harness.model_lists import ModelLists
-from codex_adapter.runtime.programs import Version
-from codex_adapter.turn_errors import TurnError
 
-__all__ = ["Installation", "Installed"]
+__all__ = ["PiInstallation"]
 
 _COLUMNS: Final = re.compile(r"\s{2,}")
 _HEAD: Final = ["provider", "model"]
@@ -29,13 +28,6 @@ _EMPTY: Final = "No models available"
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _QUESTION: Final = '{"type":"get_state"}'
 _FLAGS: Final = "--no-session --no-extensions --no-skills --no-prompt-templates --no-themes --no-context-files"
-
-
-class Installed(NamedTuple):
-    """A binary and its release. A binary that reports no release (None) is treated as the newest release."""
-
-    path: str
-    release: Version | None
 
 
 class _Model(msgspec.Struct):
@@ -51,42 +43,24 @@ class _Answer(msgspec.Struct, tag="response"):
     data: _State
 
 
-class Installation:
+class PiInstallation(Installation):
     """The CLI of a configuration, and its models, which are remembered until its file or those of the login change."""
 
     def __init__(self, config: PiConfig) -> None:
+        super().__init__(PROGRAM.name, TURNS)
         self._config = config
         self._lists = ModelLists("PI_CODING_AGENT_DIR", _read)
 
-    async def find(self, env: Mapping[str, str]) -> Installed:
-        """Return the CLI that a run with these variables executes.
-
-        Raise `SpawnError` or OSError. Raise `TurnError` if its release is too old (U17).
-        """
+    @override
+    async def installed(self, env: Mapping[str, str]) -> Installed:
+        """Implement `Installation.installed`."""
         environ = merge_environment(os.environ, self._config, env)
         binary = await inquire(lambda inquiry: find_binary(self._config, environ, inquiry.at))
-        release = await release_of(binary, environ, self._config)
-        if release is not None and release[:3] < TURNS[:3]:
-            raise TurnError(f"Turns need release {TURNS} or newer of pi, but {release} is installed.")
-        return Installed(binary.path, release)
+        return Installed(binary.path, await release_of(binary, environ, self._config))
 
-    async def works(self) -> bool:
-        """Return whether a supported CLI is installed. Raise `TurnError` for an old release (U5)."""
-        try:
-            found = await self.find({})
-        except (AdapterError, OSError):
-            return False
-        # A program that reports no release must list models to count as this CLI.
-        return found.release is not None or await self._listed(found) is not None
-
-    async def models(self) -> tuple[str, ...] | None:
-        """Return the models of the user's logins, the CLI's default first; None if it cannot list them now (U5)."""
-        try:
-            return await self._listed(await self.find({}))
-        except (AdapterError, TurnError, OSError):
-            return None
-
-    async def _listed(self, found: Installed) -> tuple[str, ...] | None:
+    @override
+    async def listed(self, found: Installed) -> tuple[str, ...] | None:
+        """Implement `Installation.listed`: the models of the user's logins, as `PROVIDER/NAME`."""
         program = shlex.quote(found.path)
         command = f"printf '%s\\n' '{_QUESTION}' | {program} --mode rpc {_FLAGS}; {program} --list-models {_FLAGS}"
         environ = merge_environment(os.environ, self._config, {})

@@ -325,6 +325,17 @@ async def test_why_it_does_not_work_is_told(place: Place) -> None:
         await CodexHarness(msgspec.structs.replace(config, codex_home=str(place.root / "missing"))).check()
 
 
+@pytest.mark.rule("U5", "U9")
+async def test_an_old_release_is_refused(tmp_path: Path) -> None:
+    harness = CodexHarness(lists(tmp_path, "0.43.0"))
+    turn = HarnessTurn(environment=EMPTY, directory=tmp_path, cwd="/", prompt="x", env={})
+    with pytest.raises(TurnError, match=r"Turns need release 0\.44\.0 or newer of the Codex CLI, but 0\.43\.0 is"):
+        async with harness.open(turn):
+            pass
+    with pytest.raises(TurnError, match=r"Turns need release 0\.44\.0 or newer"):
+        await harness.check()
+
+
 @pytest.mark.rule("U8")
 @pytest.mark.fault(
     "turns",

@@ -305,7 +305,7 @@ async def test_the_list_of_models_as_the_cli_prints_it(place: Place, written: di
 @pytest.mark.rule("U5")
 async def test_a_program_without_a_release_must_list_models(place: Place) -> None:
     place.write(release="nonsense", listing="exit 2")
-    with pytest.raises(TurnError, match="pi is not installed"):
+    with pytest.raises(TurnError, match="Pi is not installed"):
         await PiHarness(place.config).check()
 
 
@@ -314,7 +314,7 @@ async def test_without_a_cli_there_are_no_models_and_no_turns(place: Place) -> N
     (place.root / "pi").unlink()
     harness = PiHarness(place.config)
     assert await harness.models() is None
-    with pytest.raises(TurnError, match="pi is not installed"):
+    with pytest.raises(TurnError, match="Pi is not installed"):
         await harness.check()
     with pytest.raises(SpawnError):
         await place.turn()
