@@ -17,11 +17,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 from typing_extensions import override
 
 from codex_adapter.core.checks import refuse
 from codex_adapter.core.decoder import Decoded, Decoder
 from codex_adapter.core.error_texts import parse_error_text
+from codex_adapter.core.extension_keys import NON_INTERACTIVE, RESUME
 from codex_adapter.core.framing import Line, OversizeLine, content_of
 from codex_adapter.core.masking.credentials import secret_values
 from codex_adapter.core.masking.masker import Masker
@@ -206,16 +208,27 @@ class Agent(ABC):
         return AgentPlaces(settings=frozenset({f".{self.kind}"}), logins=(f".{self.kind}",))
 
     def restricted(self, request: RunRequest) -> RunRequest:
-        """Return the request of a run that is read-only, never asks and has no tools (AG7)."""
-        raise UnsupportedCapabilityError(self.kind, "restricted runs")
+        """Return the request of a run that is read-only, never asks and has no tools (AG7).
+
+        By default, the keys for it are `agent_api.exec.non_interactive`, and `exec.sandbox_mode` and `tools` of the
+        agent.
+        """
+        own = {f"backend.{self.kind}.exec.sandbox_mode": "read-only", f"backend.{self.kind}.tools": "none"}
+        return self._extended(request, {NON_INTERACTIVE: True, **own}, "restricted runs")
 
     def with_schema(self, request: RunRequest, schema: Mapping[str, Any]) -> RunRequest:
-        """Return the request of a run whose last message is JSON of this schema (AG7)."""
-        raise UnsupportedCapabilityError(self.kind, "a schema of the last message")
+        """Return the request of a run whose last message is JSON of this schema (AG7).
+
+        By default, the key for it is `output_schema` of the agent.
+        """
+        return self._extended(request, {f"backend.{self.kind}.output_schema": schema}, "a schema of the last message")
 
     def resume(self, request: RunRequest, session_id: str) -> RunRequest:
-        """Return the request of a run that continues a session (AG7)."""
-        raise UnsupportedCapabilityError(self.kind, "resuming a session")
+        """Return the request of a run that continues a session (AG7).
+
+        By default, the key for it is `agent_api.session.resume.v1`.
+        """
+        return self._extended(request, {RESUME: {"selector": "id", "id": session_id}}, "resuming a session")
 
     def harness(self, config: RunConfig | None = None) -> Harness:
         """Return the harness for turns, which needs the extra `turns`. Raise `UnsupportedCapabilityError` (U5)."""
@@ -256,3 +269,9 @@ class Agent(ABC):
     def stage_demo(self, root: Path, binary: str | None) -> AbstractContextManager[Demo]:
         """Create a run below `root` that needs neither account nor network. Raise `InvalidRequestError` (C3)."""
         raise InvalidRequestError(f"{self.name} does not support `demo`. Use another agent.")
+
+    def _extended(self, request: RunRequest, extensions: Mapping[str, Any], what: str) -> RunRequest:
+        """Add extensions to a request. Raise `UnsupportedCapabilityError` if the agent does not have their keys."""
+        if not extensions.keys() <= self.capabilities:
+            raise UnsupportedCapabilityError(self.kind, what)
+        return replace(request, extensions={**request.extensions, **extensions})

@@ -9,16 +9,20 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from codex_adapter.core.checks import is_json, is_short_text, printable, refuse
+from codex_adapter.core.extension_keys import FORK, RESUME
 from codex_adapter.core.request_checks import FileSystem, check_model, check_tool_payloads
-from codex_adapter.errors import UnsupportedCapabilityError
+from codex_adapter.errors import InvalidRequestError, UnsupportedCapabilityError
+from codex_adapter.request import RunConfig
 
 __all__ = [
     "Check",
+    "CommonOptions",
     "Extension",
     "SessionSelector",
     "check_add_dirs",
@@ -29,7 +33,11 @@ __all__ = [
     "check_payloads",
     "check_session",
     "one_of",
+    "only_true",
+    "with_defaults",
 ]
+
+_Options = TypeVar("_Options", bound="CommonOptions")
 
 Check: TypeAlias = Callable[[str, Any, FileSystem], Any]
 
@@ -52,6 +60,17 @@ class SessionSelector(msgspec.Struct, frozen=True):
         return self.id is None
 
 
+class CommonOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The checked extensions that agents have in common. `tool_payloads` None means `metadata`."""
+
+    model: str | None = None
+    resume: SessionSelector | None = None
+    fork: SessionSelector | None = None
+    tool_payloads: Literal["metadata", "full"] | None = None
+    tools: Literal["all", "none"] = "all"
+    trust_project: bool = False
+
+
 class Extension(NamedTuple):
     """One extension key of an agent: the field that its checked value becomes, and the check."""
 
@@ -62,7 +81,7 @@ class Extension(NamedTuple):
 def check_extensions(
     agent_kind: str, extensions: Any, table: Mapping[str, Extension], facts: FileSystem
 ) -> dict[str, Any]:
-    """Check all keys, then all values, and return the checked values by their fields.
+    """Check all keys, then all values, then that only one session is continued. Return the values by their fields.
 
     Raise `UnsupportedCapabilityError` with the smallest unknown key, or `InvalidRequestError` with the key and the
     allowed values. If several values are wrong, the error names the smallest key (Q2, Q3).
@@ -72,7 +91,20 @@ def check_extensions(
     unknown = extensions.keys() - table.keys()
     if unknown:
         raise UnsupportedCapabilityError(agent_kind, printable(min(unknown)))
-    return {table[key].field: table[key].check(key, value, facts) for key, value in sorted(extensions.items())}
+    fields = {table[key].field: table[key].check(key, value, facts) for key, value in sorted(extensions.items())}
+    if RESUME in extensions and FORK in extensions:
+        raise InvalidRequestError(f"{RESUME} and {FORK} contradict each other. Pass only one of them.")
+    return fields
+
+
+def with_defaults(options: _Options, config: RunConfig) -> _Options:
+    """Return the options, with the model and the payloads of the configuration unless the request sets them (Q4)."""
+    if options.model is None and config.model is not None:
+        options = replace(options, model=check_model("config.model", config.model))
+    if options.tool_payloads is None and config.tool_payloads is not None:
+        payloads = check_tool_payloads("config.tool_payloads", config.tool_payloads)
+        options = replace(options, tool_payloads=payloads)
+    return options
 
 
 def check_boolean(key: str, value: Any, _facts: FileSystem) -> bool:
@@ -80,6 +112,17 @@ def check_boolean(key: str, value: Any, _facts: FileSystem) -> bool:
     if not isinstance(value, bool):
         refuse(key, "true or false")
     return value
+
+
+def only_true(reason: str) -> Check:
+    """Return a check that allows only true, because of `reason`."""
+
+    def check(key: str, value: Any, _facts: FileSystem) -> bool:
+        if value is not True:
+            refuse(key, f"true: {reason}")
+        return True
+
+    return check
 
 
 def one_of(*allowed: str) -> Check:

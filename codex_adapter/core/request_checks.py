@@ -27,6 +27,7 @@ __all__ = [
     "check_type",
     "effective_idle_timeout",
     "effective_timeout",
+    "own_config",
     "run_directory",
 ]
 
@@ -91,6 +92,13 @@ def check_type(request: Any) -> None:
     """Raise `InvalidRequestError` if the value is not a `RunRequest` (Q1)."""
     if not isinstance(request, RunRequest):
         refuse("request", "a RunRequest; write RunRequest(prompt=...)")
+
+
+def own_config(config: RunConfig, own: type[_Config]) -> _Config:
+    """Return the configuration of an agent. Raise `InvalidRequestError` if it is not of the agent's own type (Q5)."""
+    if not isinstance(config, own):
+        refuse("config", f"a {own.__name__}")
+    return config
 
 
 def check_run_config(config: RunConfig) -> None:

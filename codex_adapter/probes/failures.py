@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from codex_adapter import Completion, RunCancelled
+from codex_adapter.core.extension_keys import RESUME
 from codex_adapter.events import TURN_FAILED, Retry
 from codex_adapter.probes.probe import FIRST_SESSION, Evidence, Probe, Promise, Start
-from codex_adapter.probes.sessions import FIRST_PROMPT, RESUME, by_id, continued_session
+from codex_adapter.probes.sessions import FIRST_PROMPT, by_id, continued_session
 from codex_adapter.probes.turns import finished
 from codex_adapter.runtime.releases import Quirk
 from codex_adapter.testing.scenario import Answer, Shell, answer, script

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from codex_adapter import Completion
+from codex_adapter.core.extension_keys import ADD_DIRS, MODEL
 from codex_adapter.probes.probe import Evidence, Probe, Promise, Start
 from codex_adapter.probes.turns import finished
 from codex_adapter.testing.mcp_server import PIXEL
@@ -14,8 +15,6 @@ from codex_adapter.testing.scenario import Item, answer, script
 
 __all__ = ["SCHEMA", "broken_settings", "directories", "image", "model", "prompt", "schema"]
 
-_MODEL = "agent_api.config.model.v1"
-_ADD_DIRS = "agent_api.exec.add_dirs.v1"
 SCHEMA = {
     "type": "object",
     "properties": {"ok": {"type": "boolean"}},
@@ -49,7 +48,7 @@ def model(name: str = "another-model") -> Probe:
     def check(seen: Evidence) -> str | None:
         return None if any(request.get("model") == name for request in seen.last.asked) else _not_asked(seen)
 
-    return Probe("model", DONE, (Promise("S1", "the requested model is used", check),), (Start(wishes={_MODEL: name}),))
+    return Probe("model", DONE, (Promise("S1", "the requested model is used", check),), (Start(wishes={MODEL: name}),))
 
 
 def schema(key: str, structured: Item) -> Probe:
@@ -82,7 +81,7 @@ def directories() -> Probe:
         "directories",
         DONE,
         (Promise("S1", "an additional directory is accepted", finished),),
-        (Start(wishes={_ADD_DIRS: {"dirs": ["../extra"]}}),),
+        (Start(wishes={ADD_DIRS: {"dirs": ["../extra"]}}),),
     )
 
 

@@ -6,14 +6,13 @@ import json
 from typing import Any
 
 from codex_adapter import BackendError
+from codex_adapter.core.extension_keys import FORK, RESUME
 from codex_adapter.probes.probe import FIRST_SESSION, Evidence, Probe, Promise, Start
 from codex_adapter.probes.turns import finished
 from codex_adapter.testing.scenario import answer, script
 
-__all__ = ["FIRST_PROMPT", "PROBES", "RESUME", "by_id", "continued_session"]
+__all__ = ["FIRST_PROMPT", "PROBES", "by_id", "continued_session"]
 
-RESUME = "agent_api.session.resume.v1"
-FORK = "agent_api.session.fork.v1"
 UNKNOWN = "01234567-89ab-7def-8123-456789abcdef"
 FIRST_PROMPT = "Remember the word marzipan."
 MODEL = script(fallback=answer("Done."))

@@ -7,10 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from msgspec.structs import replace
 from typing_extensions import override
 
 from codex_adapter.agent import Agent, CheckedRun, Demo, Launch, Purpose
@@ -26,8 +24,8 @@ from codex_adapter.agents.claude.mount_targets import MOUNT_TARGETS
 from codex_adapter.agents.claude.run_secrets import run_secrets
 from codex_adapter.agents.claude.stream.decoder import ClaudeDecoder
 from codex_adapter.agents.claude.validation import check_config
-from codex_adapter.core.checks import refuse
 from codex_adapter.core.masking.masker import Masker
+from codex_adapter.core.request_checks import own_config
 from codex_adapter.hints import Hint
 from codex_adapter.request import RunConfig, RunRequest
 from codex_adapter.runtime.mount_targets import mount_targets_removed
@@ -43,10 +41,6 @@ __all__ = ["AGENT", "ClaudeAgent"]
 
 _STOP_SIGNALS: Final = ((signal.SIGINT,), (signal.SIGTERM, signal.SIGCONT))
 """They follow the interrupt request, and come first when standard input is closed, after the first turn."""
-
-_RESTRICTIONS: Final[Mapping[str, Any]] = MappingProxyType(
-    {keys.NON_INTERACTIVE: True, keys.SANDBOX_MODE: "read-only", keys.TOOLS: "none"}
-)
 
 
 class ClaudeAgent(Agent):
@@ -72,12 +66,12 @@ class ClaudeAgent(Agent):
     @override
     def check_config(self, config: RunConfig, purpose: Purpose = "run") -> None:
         """Implement `Agent.check_config`."""
-        check_config(_own(config))
+        check_config(own_config(config, ClaudeConfig))
 
     @override
     async def check(self, request: RunRequest, config: RunConfig) -> CheckedRun:
         """Implement `Agent.check`, without a query of the CLI's release (Q1 to Q6, S6)."""
-        own = _own(config)
+        own = own_config(config, ClaudeConfig)
         launch = await check_launch(request, own)
         return CheckedRun(launch.cwd, launch.options.model, await run_secrets(launch, own, log=False))
 
@@ -87,7 +81,7 @@ class ClaudeAgent(Agent):
         self, request: RunRequest, config: RunConfig, *, mark: str, ask_release: bool
     ) -> AsyncIterator[Launch]:
         """Implement `Agent.prepare`. The CLI and its commands have a temporary directory of the run. (S1 to S10, K8)"""
-        own = _own(config)
+        own = own_config(config, ClaudeConfig)
         launch = await prepare_launch(request, own, ask_release=ask_release)
         options = launch.options
         secrets = await run_secrets(launch, own)
@@ -124,7 +118,7 @@ class ClaudeAgent(Agent):
     @override
     def find_program(self, config: RunConfig, environ: Mapping[str, str]) -> str:
         """Implement `Agent.find_program` (S6)."""
-        return find_binary(_own(config), environ).path
+        return find_binary(own_config(config, ClaudeConfig), environ).path
 
     @override
     def places(self, program: str | None = None) -> AgentPlaces:
@@ -134,26 +128,11 @@ class ClaudeAgent(Agent):
         return claude_places()
 
     @override
-    def restricted(self, request: RunRequest) -> RunRequest:
-        """Implement `Agent.restricted`."""
-        return _extended(request, _RESTRICTIONS)
-
-    @override
-    def with_schema(self, request: RunRequest, schema: Mapping[str, Any]) -> RunRequest:
-        """Implement `Agent.with_schema`."""
-        return _extended(request, {keys.OUTPUT_SCHEMA: schema})
-
-    @override
-    def resume(self, request: RunRequest, session_id: str) -> RunRequest:
-        """Implement `Agent.resume`."""
-        return _extended(request, {keys.RESUME: {"selector": "id", "id": session_id}})
-
-    @override
     def harness(self, config: RunConfig | None = None) -> Harness:
         """Implement `Agent.harness`."""
         from codex_adapter.agents.claude.harness import ClaudeHarness  # noqa: PLC0415 - needs an extra
 
-        return ClaudeHarness(None if config is None else _own(config))
+        return ClaudeHarness(None if config is None else own_config(config, ClaudeConfig))
 
     @override
     def notice(self, request: RunRequest) -> str | None:
@@ -171,7 +150,7 @@ class ClaudeAgent(Agent):
         """Implement `Agent.examine`."""
         from codex_adapter.agents.claude.doctor import examine  # noqa: PLC0415 - no run needs it
 
-        return await examine(_own(config))
+        return await examine(own_config(config, ClaudeConfig))
 
     @override
     async def probe(
@@ -181,14 +160,14 @@ class ClaudeAgent(Agent):
         from codex_adapter.agents.claude.probes import ClaudeStage  # noqa: PLC0415 - imports a web server
         from codex_adapter.probes.session import probe_all  # noqa: PLC0415 - imports a web server
 
-        return await probe_all(ClaudeStage(_own(config)), root, report)
+        return await probe_all(ClaudeStage(own_config(config, ClaudeConfig)), root, report)
 
     @override
     def login_command(self, config: RunConfig, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         """Implement `Agent.login_command`."""
         from codex_adapter.agents.claude.login import login_command  # noqa: PLC0415 - no run needs it
 
-        return login_command(_own(config), arguments)
+        return login_command(own_config(config, ClaudeConfig), arguments)
 
     @override
     def stage_demo(self, root: Path, binary: str | None) -> AbstractContextManager[Demo]:
@@ -199,14 +178,3 @@ class ClaudeAgent(Agent):
 
 
 AGENT: Final = ClaudeAgent()
-
-
-def _own(config: RunConfig) -> ClaudeConfig:
-    """Return the configuration. Raise `InvalidRequestError` if it is not a `ClaudeConfig`."""
-    if not isinstance(config, ClaudeConfig):
-        refuse("config", "a ClaudeConfig")
-    return config
-
-
-def _extended(request: RunRequest, extensions: Mapping[str, Any]) -> RunRequest:
-    return replace(request, extensions={**request.extensions, **extensions})

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from codex_adapter.core import extension_keys
+from codex_adapter.core.extension_keys import ADD_DIRS, FORK, MODEL, NON_INTERACTIVE, RESUME
+
 __all__ = [
     "ADD_DIRS",
     "FORK",
@@ -22,11 +25,6 @@ __all__ = [
     "WITHOUT_KEY",
 ]
 
-ADD_DIRS: Final = "agent_api.exec.add_dirs.v1"
-FORK: Final = "agent_api.session.fork.v1"
-MODEL: Final = "agent_api.config.model.v1"
-NON_INTERACTIVE: Final = "agent_api.exec.non_interactive"
-RESUME: Final = "agent_api.session.resume.v1"
 MAX_BUDGET: Final = "backend.claude_code.max_budget_usd"
 MAX_TURNS: Final = "backend.claude_code.max_turns"
 OUTPUT_SCHEMA: Final = "backend.claude_code.output_schema"
@@ -37,15 +35,5 @@ TOOLS: Final = "backend.claude_code.tools"
 TOOL_PAYLOADS: Final = "backend.claude_code.tool_payloads"
 TRUST_PROJECT: Final = "backend.claude_code.exec.trust_project"
 
-WITHOUT_KEY: Final = frozenset(
-    {
-        "agent_api.run",
-        "agent_api.events",
-        "agent_api.events.live",
-        "agent_api.control.cancel.v1",
-        "agent_api.tools.structured.v1",
-        "agent_api.session.handle.v1",
-        "backend.claude_code.print_stream",
-    }
-)
+WITHOUT_KEY: Final = extension_keys.WITHOUT_KEY | {"backend.claude_code.print_stream"}
 """The capabilities that need no extension key."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
-
-import msgspec
+from typing import Any, Final
 
 from codex_adapter.agents.claude import extension_keys as keys
 from codex_adapter.agents.claude.kind import KIND
 from codex_adapter.core.checks import refuse
 from codex_adapter.core.extension_checks import (
+    CommonOptions,
     Extension,
-    SessionSelector,
     check_add_dirs,
     check_boolean,
     check_extensions,
@@ -20,9 +18,9 @@ from codex_adapter.core.extension_checks import (
     check_payloads,
     check_session,
     one_of,
+    only_true,
 )
 from codex_adapter.core.request_checks import FileSystem
-from codex_adapter.errors import InvalidRequestError
 
 __all__ = ["CAPABILITIES", "MOST_DOLLARS", "MOST_TURNS", "SANDBOX_MODES", "RunOptions", "read_extensions"]
 
@@ -31,21 +29,15 @@ MOST_TURNS: Final = 1_000_000
 MOST_DOLLARS: Final = 1_000_000
 
 
-class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+class RunOptions(CommonOptions, frozen=True, kw_only=True):
     """The checked extensions of a request. Every value is safe in an argv.
 
     `add_dirs` are absolute paths. `max_budget` is in US dollars, as the CLI estimates its cost.
     """
 
     sandbox_mode: str = "workspace-write"
-    trust_project: bool = False
-    model: str | None = None
     add_dirs: tuple[str, ...] = ()
-    resume: SessionSelector | None = None
-    fork: SessionSelector | None = None
-    tool_payloads: Literal["metadata", "full"] = "metadata"
     output_schema: dict[str, Any] | None = None
-    tools: Literal["all", "none"] = "all"
     partial_messages: bool = False
     require_servers: bool = False
     max_turns: int | None = None
@@ -64,15 +56,7 @@ def read_extensions(extensions: Any, facts: FileSystem) -> RunOptions:
     """
     fields = check_extensions(KIND, extensions, _EXTENSIONS, facts)
     fields.pop("non_interactive", None)
-    if "resume" in fields and "fork" in fields:
-        raise InvalidRequestError(f"{keys.RESUME} and {keys.FORK} contradict each other. Pass only one of them.")
     return RunOptions(**fields)
-
-
-def _always(key: str, value: Any, _facts: FileSystem) -> bool:
-    if value is not True:
-        refuse(key, "true: in a run, Claude Code never asks")
-    return True
 
 
 def _turns(key: str, value: Any, _facts: FileSystem) -> int:
@@ -88,7 +72,7 @@ def _dollars(key: str, value: Any, _facts: FileSystem) -> float:
 
 
 _EXTENSIONS: Final[dict[str, Extension]] = {
-    keys.NON_INTERACTIVE: Extension("non_interactive", _always),
+    keys.NON_INTERACTIVE: Extension("non_interactive", only_true("in a run, Claude Code never asks")),
     keys.SANDBOX_MODE: Extension("sandbox_mode", one_of(*SANDBOX_MODES)),
     keys.TRUST_PROJECT: Extension("trust_project", check_boolean),
     keys.MODEL: Extension("model", check_model_id),

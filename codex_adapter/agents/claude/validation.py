@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
-from codex_adapter.agents.claude import extension_keys as keys
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.extensions import RunOptions, read_extensions
 from codex_adapter.core import request_checks
-from codex_adapter.core.request_checks import FileSystem, check_model, check_path, check_run_config, check_tool_payloads
+from codex_adapter.core.extension_checks import with_defaults
+from codex_adapter.core.request_checks import FileSystem, check_path, check_run_config
 from codex_adapter.request import RunRequest
 
 __all__ = ["check_config", "check_request"]
@@ -20,12 +18,7 @@ def check_request(request: RunRequest, config: ClaudeConfig, files: FileSystem) 
     Raise `InvalidRequestError` or `UnsupportedCapabilityError` for the first failure.
     """
     options = request_checks.check_request(request, config, files, read_extensions, check_config)
-    if options.model is None and config.model is not None:
-        options = replace(options, model=check_model("config.model", config.model))
-    if config.tool_payloads is not None and keys.TOOL_PAYLOADS not in request.extensions:
-        payloads = check_tool_payloads("config.tool_payloads", config.tool_payloads)
-        options = replace(options, tool_payloads=payloads)
-    return options
+    return with_defaults(options, config)
 
 
 def check_config(config: ClaudeConfig) -> None:

@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
 from typing_extensions import override
@@ -28,8 +27,8 @@ from codex_adapter.agents.codex.session_file import usage_before
 from codex_adapter.agents.codex.settings import check_settings
 from codex_adapter.agents.codex.stream.decoder import CodexDecoder
 from codex_adapter.agents.codex.validation import check_config
-from codex_adapter.core.checks import refuse
 from codex_adapter.core.masking.masker import Masker
+from codex_adapter.core.request_checks import own_config
 from codex_adapter.hints import Hint
 from codex_adapter.request import RunConfig, RunRequest
 from codex_adapter.runtime.mount_targets import mount_targets_removed
@@ -45,10 +44,6 @@ __all__ = ["AGENT", "CodexAgent"]
 
 _STOP_SIGNALS: Final = ((signal.SIGINT,), (signal.SIGTERM, signal.SIGCONT))
 """SIGINT is first: on SIGINT, the CLI stops its own tools and saves the last records of the session."""
-
-_RESTRICTIONS: Final[Mapping[str, Any]] = MappingProxyType(
-    {keys.NON_INTERACTIVE: True, keys.SANDBOX_MODE: "read-only", keys.TOOLS: "none"}
-)
 
 
 class CodexAgent(Agent):
@@ -74,14 +69,14 @@ class CodexAgent(Agent):
     @override
     def check_config(self, config: RunConfig, purpose: Purpose = "run") -> None:
         """Implement `Agent.check_config`. The settings that may be passed depend on the purpose. (Q7)"""
-        own = _own(config)
+        own = own_config(config, CodexConfig)
         check_settings("config.settings", own.settings, purpose)
         check_config(own)
 
     @override
     async def check(self, request: RunRequest, config: RunConfig) -> CheckedRun:
         """Implement `Agent.check`, without a query of the CLI's release (Q1 to Q7, S6)."""
-        own = _own(config)
+        own = own_config(config, CodexConfig)
         launch = await check_launch(request, own)
         return CheckedRun(launch.cwd, launch.options.model, await run_secrets(launch, request, own, log=False))
 
@@ -91,7 +86,7 @@ class CodexAgent(Agent):
         self, request: RunRequest, config: RunConfig, *, mark: str, ask_release: bool
     ) -> AsyncIterator[Launch]:
         """Implement `Agent.prepare` (S1 to S11, K8)."""
-        own = _own(config)
+        own = own_config(config, CodexConfig)
         launch = await prepare_launch(request, own, ask_release=ask_release)
         options = launch.options
         decoder = partial(
@@ -133,7 +128,7 @@ class CodexAgent(Agent):
     @override
     def find_program(self, config: RunConfig, environ: Mapping[str, str]) -> str:
         """Implement `Agent.find_program` (S6)."""
-        return find_binary(_own(config), environ).path
+        return find_binary(own_config(config, CodexConfig), environ).path
 
     @override
     def places(self, program: str | None = None) -> AgentPlaces:
@@ -143,26 +138,11 @@ class CodexAgent(Agent):
         return codex_places(program)
 
     @override
-    def restricted(self, request: RunRequest) -> RunRequest:
-        """Implement `Agent.restricted`."""
-        return _extended(request, _RESTRICTIONS)
-
-    @override
-    def with_schema(self, request: RunRequest, schema: Mapping[str, Any]) -> RunRequest:
-        """Implement `Agent.with_schema`."""
-        return _extended(request, {keys.OUTPUT_SCHEMA: schema})
-
-    @override
-    def resume(self, request: RunRequest, session_id: str) -> RunRequest:
-        """Implement `Agent.resume`."""
-        return _extended(request, {keys.RESUME: {"selector": "id", "id": session_id}})
-
-    @override
     def harness(self, config: RunConfig | None = None) -> Harness:
         """Implement `Agent.harness`."""
         from codex_adapter.agents.codex.harness import CodexHarness  # noqa: PLC0415 - needs an extra
 
-        return CodexHarness(None if config is None else _own(config))
+        return CodexHarness(None if config is None else own_config(config, CodexConfig))
 
     @override
     def notice(self, request: RunRequest) -> str | None:
@@ -180,7 +160,7 @@ class CodexAgent(Agent):
         """Implement `Agent.examine`."""
         from codex_adapter.agents.codex.doctor import examine  # noqa: PLC0415 - no run needs it
 
-        return await examine(_own(config))
+        return await examine(own_config(config, CodexConfig))
 
     @override
     async def probe(
@@ -190,14 +170,14 @@ class CodexAgent(Agent):
         from codex_adapter.agents.codex.probes import CodexStage  # noqa: PLC0415 - imports a web server
         from codex_adapter.probes.session import probe_all  # noqa: PLC0415 - imports a web server
 
-        return await probe_all(CodexStage(_own(config)), root, report)
+        return await probe_all(CodexStage(own_config(config, CodexConfig)), root, report)
 
     @override
     def login_command(self, config: RunConfig, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         """Implement `Agent.login_command`."""
         from codex_adapter.agents.codex.login import login_command  # noqa: PLC0415 - no run needs it
 
-        return login_command(_own(config), arguments)
+        return login_command(own_config(config, CodexConfig), arguments)
 
     @override
     def stage_demo(self, root: Path, binary: str | None) -> AbstractContextManager[Demo]:
@@ -208,17 +188,6 @@ class CodexAgent(Agent):
 
 
 AGENT: Final = CodexAgent()
-
-
-def _own(config: RunConfig) -> CodexConfig:
-    """Return the configuration. Raise `InvalidRequestError` if it is not a `CodexConfig`."""
-    if not isinstance(config, CodexConfig):
-        refuse("config", "a CodexConfig")
-    return config
-
-
-def _extended(request: RunRequest, extensions: Mapping[str, Any]) -> RunRequest:
-    return msgspec.structs.replace(request, extensions={**request.extensions, **extensions})
 
 
 def _expectation(launch: CodexLaunch) -> SessionExpectation | None:

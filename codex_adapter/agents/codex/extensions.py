@@ -7,17 +7,15 @@ I/O.
 from __future__ import annotations
 
 import posixpath
-from typing import Any, Literal
-
-import msgspec
+from typing import Any
 
 from codex_adapter.agents.codex import extension_keys as keys
 from codex_adapter.agents.codex.kind import KIND
 from codex_adapter.agents.codex.settings import check_settings
 from codex_adapter.core.checks import is_plain_text, refuse
 from codex_adapter.core.extension_checks import (
+    CommonOptions,
     Extension,
-    SessionSelector,
     check_add_dirs,
     check_boolean,
     check_extensions,
@@ -42,7 +40,7 @@ APPROVAL_POLICIES = ("untrusted", "on-failure", "on-request", "never")
 SANDBOX_MODES = ("read-only", "workspace-write", "danger-full-access")
 
 
-class ExecOptions(msgspec.Struct, frozen=True, kw_only=True):
+class ExecOptions(CommonOptions, frozen=True, kw_only=True):
     """The checked extensions of a request. Every value is safe in an argv.
 
     `approval_policy` None means the CLI's own default. `add_dirs` and `images` are absolute paths. `settings` has the
@@ -51,15 +49,9 @@ class ExecOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     approval_policy: str | None = "never"
     sandbox_mode: str = "workspace-write"
-    trust_project: bool = False
-    model: str | None = None
     add_dirs: tuple[str, ...] = ()
-    resume: SessionSelector | None = None
-    fork: SessionSelector | None = None
-    tool_payloads: Literal["metadata", "full"] = "metadata"
     output_schema: dict[str, Any] | None = None
     images: tuple[str, ...] = ()
-    tools: Literal["all", "none"] = "all"
     settings: tuple[str, ...] = ()
 
 
@@ -77,8 +69,6 @@ def read_extensions(extensions: Any, facts: FileSystem) -> ExecOptions:
             )
     else:
         fields.setdefault("approval_policy", None)
-    if "resume" in fields and "fork" in fields:
-        raise InvalidRequestError(f"{keys.RESUME} and {keys.FORK} contradict each other. Pass only one of them")
     return ExecOptions(**fields)
 
 

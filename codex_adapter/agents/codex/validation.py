@@ -9,7 +9,8 @@ from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.extensions import ExecOptions, read_extensions
 from codex_adapter.agents.codex.settings import Scope, check_settings
 from codex_adapter.core import request_checks
-from codex_adapter.core.request_checks import FileSystem, check_model, check_path, check_run_config, check_tool_payloads
+from codex_adapter.core.extension_checks import with_defaults
+from codex_adapter.core.request_checks import FileSystem, check_path, check_run_config
 from codex_adapter.request import RunRequest
 
 __all__ = ["check_config", "check_request"]
@@ -23,11 +24,7 @@ def check_request(request: RunRequest, config: CodexConfig, files: FileSystem) -
     first failure.
     """
     options = request_checks.check_request(request, config, files, read_extensions, check_config)
-    if options.model is None and config.model is not None:
-        options = msgspec.structs.replace(options, model=check_model("config.model", config.model))
-    if config.tool_payloads is not None and keys.TOOL_PAYLOADS not in request.extensions:
-        payloads = check_tool_payloads("config.tool_payloads", config.tool_payloads)
-        options = msgspec.structs.replace(options, tool_payloads=payloads)
+    options = with_defaults(options, config)
     return msgspec.structs.replace(options, settings=_all_settings(request, config, options))
 
 

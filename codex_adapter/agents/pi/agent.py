@@ -7,10 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from msgspec.structs import replace
 from typing_extensions import override
 
 from codex_adapter.agent import Agent, CheckedRun, Demo, Launch, Purpose
@@ -24,8 +22,8 @@ from codex_adapter.agents.pi.launch import check_launch, prepare_launch
 from codex_adapter.agents.pi.run_secrets import run_secrets
 from codex_adapter.agents.pi.stream.decoder import PiDecoder
 from codex_adapter.agents.pi.validation import check_config
-from codex_adapter.core.checks import refuse
 from codex_adapter.core.masking.masker import Masker
+from codex_adapter.core.request_checks import own_config
 from codex_adapter.hints import Hint
 from codex_adapter.request import RunConfig, RunRequest
 from codex_adapter.runtime.private_file import private_directory
@@ -40,10 +38,6 @@ __all__ = ["AGENT", "PiAgent"]
 
 _STOP_SIGNALS: Final = ((signal.SIGTERM, signal.SIGCONT),)
 """SIGTERM alone: on SIGTERM, the CLI kills its commands and exits. On SIGINT, it leaves them."""
-
-_RESTRICTIONS: Final[Mapping[str, Any]] = MappingProxyType(
-    {keys.NON_INTERACTIVE: True, keys.SANDBOX_MODE: "read-only", keys.TOOLS: "none"}
-)
 
 
 class PiAgent(Agent):
@@ -69,12 +63,12 @@ class PiAgent(Agent):
     @override
     def check_config(self, config: RunConfig, purpose: Purpose = "run") -> None:
         """Implement `Agent.check_config`."""
-        check_config(_own(config))
+        check_config(own_config(config, PiConfig))
 
     @override
     async def check(self, request: RunRequest, config: RunConfig) -> CheckedRun:
         """Implement `Agent.check`, without the CLI's release (Q1 to Q6, S6)."""
-        own = _own(config)
+        own = own_config(config, PiConfig)
         launch = await check_launch(request, own)
         return CheckedRun(launch.cwd, launch.options.model, await run_secrets(launch, own, log=False))
 
@@ -84,7 +78,7 @@ class PiAgent(Agent):
         self, request: RunRequest, config: RunConfig, *, mark: str, ask_release: bool
     ) -> AsyncIterator[Launch]:
         """Implement `Agent.prepare`. The CLI leaves files in `TMPDIR`, so a run has its own one. (S1 to S10)"""
-        own = _own(config)
+        own = own_config(config, PiConfig)
         launch = await prepare_launch(request, own)
         options = launch.options
         secrets = await run_secrets(launch, own)
@@ -117,7 +111,7 @@ class PiAgent(Agent):
     @override
     def find_program(self, config: RunConfig, environ: Mapping[str, str]) -> str:
         """Implement `Agent.find_program` (S6)."""
-        return find_binary(_own(config), environ).path
+        return find_binary(own_config(config, PiConfig), environ).path
 
     @override
     def places(self, program: str | None = None) -> AgentPlaces:
@@ -125,16 +119,6 @@ class PiAgent(Agent):
         from codex_adapter.agents.pi.places import pi_places  # noqa: PLC0415 - no run needs it
 
         return pi_places()
-
-    @override
-    def restricted(self, request: RunRequest) -> RunRequest:
-        """Implement `Agent.restricted`."""
-        return _extended(request, _RESTRICTIONS)
-
-    @override
-    def resume(self, request: RunRequest, session_id: str) -> RunRequest:
-        """Implement `Agent.resume`."""
-        return _extended(request, {keys.RESUME: {"selector": "id", "id": session_id}})
 
     @override
     def notice(self, request: RunRequest) -> str | None:
@@ -152,7 +136,7 @@ class PiAgent(Agent):
         """Implement `Agent.examine`."""
         from codex_adapter.agents.pi.doctor import examine  # noqa: PLC0415 - no run needs it
 
-        return await examine(_own(config))
+        return await examine(own_config(config, PiConfig))
 
     @override
     async def probe(
@@ -162,7 +146,7 @@ class PiAgent(Agent):
         from codex_adapter.agents.pi.probes import PiStage  # noqa: PLC0415 - imports a web server
         from codex_adapter.probes.session import probe_all  # noqa: PLC0415 - imports a web server
 
-        return await probe_all(PiStage(_own(config)), root, report)
+        return await probe_all(PiStage(own_config(config, PiConfig)), root, report)
 
     @override
     def login_command(self, config: RunConfig, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -176,7 +160,7 @@ class PiAgent(Agent):
         """Implement `Agent.harness`."""
         from codex_adapter.agents.pi.harness import PiHarness  # noqa: PLC0415 - needs an extra
 
-        return PiHarness(None if config is None else _own(config))
+        return PiHarness(None if config is None else own_config(config, PiConfig))
 
     @override
     def stage_demo(self, root: Path, binary: str | None) -> AbstractContextManager[Demo]:
@@ -187,14 +171,3 @@ class PiAgent(Agent):
 
 
 AGENT: Final = PiAgent()
-
-
-def _own(config: RunConfig) -> PiConfig:
-    """Return the configuration. Raise `InvalidRequestError` if it is not a `PiConfig`."""
-    if not isinstance(config, PiConfig):
-        refuse("config", "a PiConfig")
-    return config
-
-
-def _extended(request: RunRequest, extensions: Mapping[str, Any]) -> RunRequest:
-    return replace(request, extensions={**request.extensions, **extensions})

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from codex_adapter.core import extension_keys
+from codex_adapter.core.extension_keys import FORK, MODEL, NON_INTERACTIVE, RESUME
+
 __all__ = [
     "FORK",
     "IMAGES",
@@ -20,10 +23,6 @@ __all__ = [
     "WITHOUT_KEY",
 ]
 
-FORK: Final = "agent_api.session.fork.v1"
-MODEL: Final = "agent_api.config.model.v1"
-NON_INTERACTIVE: Final = "agent_api.exec.non_interactive"
-RESUME: Final = "agent_api.session.resume.v1"
 IMAGES: Final = "backend.pi.images"
 PROVIDER: Final = "backend.pi.provider"
 SANDBOX_MODE: Final = "backend.pi.exec.sandbox_mode"
@@ -33,15 +32,5 @@ TOOLS: Final = "backend.pi.tools"
 TOOL_PAYLOADS: Final = "backend.pi.tool_payloads"
 TRUST_PROJECT: Final = "backend.pi.exec.trust_project"
 
-WITHOUT_KEY: Final = frozenset(
-    {
-        "agent_api.run",
-        "agent_api.events",
-        "agent_api.events.live",
-        "agent_api.control.cancel.v1",
-        "agent_api.tools.structured.v1",
-        "agent_api.session.handle.v1",
-        "backend.pi.json_stream",
-    }
-)
+WITHOUT_KEY: Final = extension_keys.WITHOUT_KEY | {"backend.pi.json_stream"}
 """The capabilities that need no extension key."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import Any, Final, Literal
-
-import msgspec
+from typing import Any, Final
 
 from codex_adapter.agents.pi import extension_keys as keys
 from codex_adapter.agents.pi.kind import KIND
 from codex_adapter.core.checks import is_plain_text, refuse
 from codex_adapter.core.extension_checks import (
+    CommonOptions,
     Extension,
     SessionSelector,
     check_boolean,
@@ -20,9 +19,9 @@ from codex_adapter.core.extension_checks import (
     check_payloads,
     check_session,
     one_of,
+    only_true,
 )
 from codex_adapter.core.request_checks import FileSystem
-from codex_adapter.errors import InvalidRequestError
 
 __all__ = ["CAPABILITIES", "SANDBOX_MODES", "THINKING_LEVELS", "RunOptions", "read_extensions"]
 
@@ -31,20 +30,14 @@ THINKING_LEVELS: Final = ("off", "minimal", "low", "medium", "high", "xhigh")
 _SESSION: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
-class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+class RunOptions(CommonOptions, frozen=True, kw_only=True):
     """The checked extensions of a request. Every value is safe in an argv. `images` and `skills` are absolute paths."""
 
     sandbox_mode: str = "read-only"
-    trust_project: bool = False
-    model: str | None = None
     provider: str | None = None
     thinking: str | None = None
     images: tuple[str, ...] = ()
     skills: str | None = None
-    resume: SessionSelector | None = None
-    fork: SessionSelector | None = None
-    tool_payloads: Literal["metadata", "full"] = "metadata"
-    tools: Literal["all", "none"] = "all"
 
 
 def read_extensions(extensions: Any, facts: FileSystem) -> RunOptions:
@@ -54,15 +47,7 @@ def read_extensions(extensions: Any, facts: FileSystem) -> RunOptions:
     """
     fields = check_extensions(KIND, extensions, _EXTENSIONS, facts)
     fields.pop("non_interactive", None)
-    if "resume" in fields and "fork" in fields:
-        raise InvalidRequestError(f"{keys.RESUME} and {keys.FORK} contradict each other. Pass only one of them.")
     return RunOptions(**fields)
-
-
-def _always(key: str, value: Any, _facts: FileSystem) -> bool:
-    if value is not True:
-        refuse(key, "true: pi never asks")
-    return True
 
 
 def _sandbox_mode(key: str, value: Any, facts: FileSystem) -> str:
@@ -109,7 +94,7 @@ def _skills(key: str, value: Any, facts: FileSystem) -> str:
 
 
 _EXTENSIONS: Final[dict[str, Extension]] = {
-    keys.NON_INTERACTIVE: Extension("non_interactive", _always),
+    keys.NON_INTERACTIVE: Extension("non_interactive", only_true("pi never asks")),
     keys.SANDBOX_MODE: Extension("sandbox_mode", _sandbox_mode),
     keys.TRUST_PROJECT: Extension("trust_project", check_boolean),
     keys.MODEL: Extension("model", check_model_id),

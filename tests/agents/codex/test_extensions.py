@@ -67,7 +67,7 @@ def refused(key: str, value: Any) -> str:
 def test_without_extensions_a_run_is_unattended_and_confined_to_its_workspace() -> None:
     options = read()
     assert options == ExecOptions(
-        approval_policy="never", sandbox_mode="workspace-write", trust_project=False, tool_payloads="metadata"
+        approval_policy="never", sandbox_mode="workspace-write", trust_project=False, tool_payloads=None
     )
 
 

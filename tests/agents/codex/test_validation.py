@@ -318,7 +318,7 @@ def test_tool_payloads_of_the_configuration_are_for_requests_that_do_not_say() -
     config = CodexConfig(tool_payloads="full")
     assert check(config).tool_payloads == "full"
     assert check(config, extensions={"backend.codex.tool_payloads": "metadata"}).tool_payloads == "metadata"
-    assert check().tool_payloads == "metadata"
+    assert check().tool_payloads is None
     assert refused(CodexConfig(tool_payloads=SECRET)) == "config.tool_payloads"
 
 
