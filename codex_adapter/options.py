@@ -1,25 +1,36 @@
 """Define the choices that an agent offers: in a request, in a configuration, and on a command line (C6).
 
 An agent lists its choices once, as a sequence of `Option`. The command line, its help, its errors and the JSON Schema
-of requests are built from that list.
+of requests are built from that list. Options that several agents offer are defined here: those with a common key as
+constants, and others as functions of the agent's key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from codex_adapter.core import extension_keys as keys
+
 __all__ = [
-    "DIRECTORIES_SCHEMA",
-    "SESSION_SCHEMA",
+    "ADD_DIRS",
+    "FORK",
+    "MODEL",
+    "RESUME",
     "Group",
     "Option",
-    "add_directories",
     "concatenate",
+    "home",
+    "images",
+    "output_schema",
     "override",
-    "select_session",
+    "program",
+    "sandbox_mode",
+    "tool_payloads",
+    "tools",
+    "trust_project",
 ]
 
 Group: TypeAlias = Literal["run", "agent", "records"]
@@ -27,31 +38,6 @@ Group: TypeAlias = Literal["run", "agent", "records"]
 
 Every command that starts agents has the options of the group `run`. Only the command `run` has all groups.
 """
-
-SESSION_SCHEMA: Final[Mapping[str, Any]] = {
-    "oneOf": [
-        {
-            "type": "object",
-            "properties": {"selector": {"const": "last"}},
-            "required": ["selector"],
-            "additionalProperties": False,
-        },
-        {
-            "type": "object",
-            "properties": {"selector": {"const": "id"}, "id": {"type": "string", "pattern": r"^(?!-)", "minLength": 1}},
-            "required": ["selector", "id"],
-            "additionalProperties": False,
-        },
-    ]
-}
-"""The schema of a session to continue: the last session, or the session with an id."""
-DIRECTORIES_SCHEMA: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "properties": {"dirs": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 16}},
-    "required": ["dirs"],
-    "additionalProperties": False,
-}
-"""The schema of additional directories."""
 
 
 def _same(value: Any) -> Any:
@@ -78,13 +64,13 @@ def override(requested: Any, option: Any) -> Any:
     return {name: value for name, value in requested.items() if name not in option} | option
 
 
-def select_session(word: str) -> dict[str, str]:
+def _select_session(word: str) -> dict[str, str]:
     """Return the value for a session id, or for the word `last`."""
     return {"selector": "last"} if word == "last" else {"selector": "id", "id": word}
 
 
-def add_directories(requested: Any, option: Any) -> Any:
-    """Merge two objects of `DIRECTORIES_SCHEMA`, the lists of their directories joined."""
+def _add_directories(requested: Any, option: Any) -> Any:
+    """Merge two objects of `_DIRECTORIES_SCHEMA`, the lists of their directories joined."""
     merged = override(requested, option)
     if isinstance(requested, dict) and isinstance(option, dict):
         merged["dirs"] = concatenate(requested.get("dirs"), option.get("dirs"))
@@ -149,3 +135,161 @@ def _members(schema: Any) -> Iterator[str]:
     if not isinstance(schema, str):
         for below in schema if hasattr(schema, "__iter__") else ():
             yield from _members(below)
+
+
+_SESSION_SCHEMA: Final[Mapping[str, Any]] = {
+    "oneOf": [
+        {
+            "type": "object",
+            "properties": {"selector": {"const": "last"}},
+            "required": ["selector"],
+            "additionalProperties": False,
+        },
+        {
+            "type": "object",
+            "properties": {"selector": {"const": "id"}, "id": {"type": "string", "pattern": r"^(?!-)", "minLength": 1}},
+            "required": ["selector", "id"],
+            "additionalProperties": False,
+        },
+    ]
+}
+"""The schema of a session to continue: the last session, or the session with an id."""
+_DIRECTORIES_SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {"dirs": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 16}},
+    "required": ["dirs"],
+    "additionalProperties": False,
+}
+"""The schema of additional directories."""
+
+MODEL: Final = Option(
+    key=keys.MODEL,
+    schema={"type": "string", "minLength": 1},
+    field="model",
+    names=("--model",),
+    metavar="ID",
+    help="the model to use",
+    group="run",
+)
+"""The option for the model."""
+RESUME: Final = Option(
+    key=keys.RESUME,
+    schema=_SESSION_SCHEMA,
+    names=("--resume",),
+    metavar="ID|last",
+    help="continue a session",
+    convert=_select_session,
+)
+"""The option to continue a session."""
+FORK: Final = Option(
+    key=keys.FORK,
+    schema=_SESSION_SCHEMA,
+    names=("--fork",),
+    metavar="ID",
+    help="continue a copy of a session",
+    convert=_select_session,
+)
+"""The option to continue a copy of a session."""
+ADD_DIRS: Final = Option(
+    key=keys.ADD_DIRS,
+    schema=_DIRECTORIES_SCHEMA,
+    names=("--add-dir",),
+    metavar="DIR",
+    help="an additional directory that the agent may write to; repeatable",
+    takes="words",
+    convert=lambda directories: {"dirs": directories},
+    merge=_add_directories,
+)
+"""The option for additional directories."""
+
+
+def program(name: str, option: str, variable: str, *, wheel: bool) -> Option:
+    """Return the option for the path of the program; `wheel` is whether a wheel can have it."""
+    places = f"${variable}, the wheel, PATH" if wheel else f"${variable}, PATH"
+    return Option(
+        field="binary",
+        names=(option,),
+        metavar="BINARY",
+        help=f"the path of {name} (default: {places})",
+        group="run",
+        place="program",
+        variable=variable,
+    )
+
+
+def home(field: str, option: str, variable: str) -> Option:
+    """Return the option for the directory of login and settings."""
+    return Option(
+        field=field,
+        names=(option,),
+        metavar="DIR",
+        help=f"set {variable} (default: unchanged)",
+        group="run",
+        place="home",
+        variable=variable,
+    )
+
+
+def sandbox_mode(key: str, modes: Sequence[str], default: str, note: str = "") -> Option:
+    """Return the option for the sandbox mode. `note` follows the default in the help."""
+    return Option(
+        key=key,
+        schema={"enum": list(modes), "default": default},
+        names=("--sandbox",),
+        metavar="MODE",
+        help=f"{', '.join(modes)} (default: {default}{note})",
+    )
+
+
+def trust_project(key: str, used: str) -> Option:
+    """Return the option for trust in the project. `used` is what the agent then uses of it."""
+    return Option(
+        key=key,
+        schema={"type": "boolean", "default": False},
+        names=("--trust-project",),
+        help=f"let the agent use {used} (default: it does not)",
+        flag=True,
+    )
+
+
+def images(key: str) -> Option:
+    """Return the option for images."""
+    return Option(
+        key=key,
+        schema={"type": "array", "items": {"type": "string"}},
+        names=("--image",),
+        metavar="FILE",
+        help="an image for the prompt; repeatable",
+        takes="words",
+        merge=concatenate,
+    )
+
+
+def output_schema(key: str) -> Option:
+    """Return the option for the schema of the last message."""
+    return Option(
+        key=key,
+        schema={"type": "object"},
+        names=("--output-schema",),
+        metavar="FILE",
+        help="a JSON Schema for the last message",
+        takes="json_file",
+    )
+
+
+def tools(key: str) -> Option:
+    """Return the option for a run without tools. It has no name on a command line."""
+    return Option(key=key, schema={"enum": ["all", "none"]})
+
+
+def tool_payloads(key: str) -> Option:
+    """Return the option for the input and output of tools in events."""
+    return Option(
+        key=key,
+        schema={"enum": ["metadata", "full"], "default": "metadata"},
+        field="tool_payloads",
+        names=("--tool-payloads",),
+        metavar="WHICH",
+        help="metadata, or full: also the input and output of tools",
+        group="records",
+    )

@@ -6,7 +6,20 @@ from typing import Final
 
 from codex_adapter.agents.claude import extension_keys as keys
 from codex_adapter.agents.claude.extensions import MOST_DOLLARS, MOST_TURNS, SANDBOX_MODES
-from codex_adapter.options import DIRECTORIES_SCHEMA, SESSION_SCHEMA, Option, add_directories, select_session
+from codex_adapter.options import (
+    ADD_DIRS,
+    FORK,
+    MODEL,
+    RESUME,
+    Option,
+    home,
+    output_schema,
+    program,
+    sandbox_mode,
+    tool_payloads,
+    tools,
+    trust_project,
+)
 
 __all__ = ["OPTIONS"]
 
@@ -26,82 +39,16 @@ def _number(word: str) -> float:
 
 
 OPTIONS: Final[tuple[Option, ...]] = (
-    Option(
-        key=keys.MODEL,
-        schema={"type": "string", "minLength": 1},
-        field="model",
-        names=("--model",),
-        metavar="ID",
-        help="the model to use",
-        group="run",
-    ),
-    Option(
-        field="binary",
-        names=("--claude",),
-        metavar="BINARY",
-        help="the path of Claude Code (default: $CLAUDE_BINARY, the wheel, PATH)",
-        group="run",
-        place="program",
-        variable="CLAUDE_BINARY",
-    ),
-    Option(
-        field="config_dir",
-        names=("--claude-config-dir",),
-        metavar="DIR",
-        help="set CLAUDE_CONFIG_DIR (default: unchanged)",
-        group="run",
-        place="home",
-        variable="CLAUDE_CONFIG_DIR",
-    ),
-    Option(
-        key=keys.SANDBOX_MODE,
-        schema={"enum": list(SANDBOX_MODES), "default": SANDBOX_MODES[1]},
-        names=("--sandbox",),
-        metavar="MODE",
-        help=f"{', '.join(SANDBOX_MODES)} (default: {SANDBOX_MODES[1]})",
-    ),
-    Option(
-        key=keys.TRUST_PROJECT,
-        schema={"type": "boolean", "default": False},
-        names=("--trust-project",),
-        help="let the agent use the project's own CLAUDE.md, settings, hooks and MCP servers (default: it does not)",
-        flag=True,
-    ),
+    MODEL,
+    program("Claude Code", "--claude", "CLAUDE_BINARY", wheel=True),
+    home("config_dir", "--claude-config-dir", "CLAUDE_CONFIG_DIR"),
+    sandbox_mode(keys.SANDBOX_MODE, SANDBOX_MODES, SANDBOX_MODES[1]),
+    trust_project(keys.TRUST_PROJECT, "the project's own CLAUDE.md, settings, hooks and MCP servers"),
     Option(key=keys.NON_INTERACTIVE, schema={"type": "boolean", "default": True}),
-    Option(
-        key=keys.ADD_DIRS,
-        schema=DIRECTORIES_SCHEMA,
-        names=("--add-dir",),
-        metavar="DIR",
-        help="an additional directory that the agent may write to; repeatable",
-        takes="words",
-        convert=lambda directories: {"dirs": directories},
-        merge=add_directories,
-    ),
-    Option(
-        key=keys.OUTPUT_SCHEMA,
-        schema={"type": "object"},
-        names=("--output-schema",),
-        metavar="FILE",
-        help="a JSON Schema for the last message",
-        takes="json_file",
-    ),
-    Option(
-        key=keys.RESUME,
-        schema=SESSION_SCHEMA,
-        names=("--resume",),
-        metavar="ID|last",
-        help="continue a session",
-        convert=select_session,
-    ),
-    Option(
-        key=keys.FORK,
-        schema=SESSION_SCHEMA,
-        names=("--fork",),
-        metavar="ID",
-        help="continue a copy of a session",
-        convert=select_session,
-    ),
+    ADD_DIRS,
+    output_schema(keys.OUTPUT_SCHEMA),
+    RESUME,
+    FORK,
     Option(
         key=keys.MAX_TURNS,
         schema={"type": "integer", "minimum": 1, "maximum": MOST_TURNS},
@@ -132,15 +79,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         help="fail if an MCP server does not start, instead of running without its tools",
         flag=True,
     ),
-    Option(key=keys.TOOLS, schema={"enum": ["all", "none"]}),
-    Option(
-        key=keys.TOOL_PAYLOADS,
-        schema={"enum": ["metadata", "full"], "default": "metadata"},
-        field="tool_payloads",
-        names=("--tool-payloads",),
-        metavar="WHICH",
-        help="metadata, or full: also the input and output of tools",
-        group="records",
-    ),
+    tools(keys.TOOLS),
+    tool_payloads(keys.TOOL_PAYLOADS),
 )
 """Every extension key of the agent, and every option of the command line, in the order of its help."""
