@@ -86,6 +86,10 @@ class Decoder(ABC):
         """Return whether an exit with this status is a failure (F2)."""
         return not status.success
 
+    def tokens_so_far(self) -> dict[str, int] | None:
+        """Return the least tokens of the run until now, in a turn that has not completed. None is unknown (F15)."""
+        return self.state.run_usage
+
     def explain(self, status: ExitStatus, *, lingered: bool) -> Hint | None:
         """Return why the run failed. Return None if it did not fail or the reason is unknown (F9).
 

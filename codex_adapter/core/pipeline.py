@@ -93,6 +93,14 @@ class Pipeline:
         """Return results, without numbers, for the open tool calls before a run is ended (M9)."""
         return self._mask_and_bound(self._decoder.close_tools())
 
+    @property
+    def run_usage(self) -> dict[str, int] | None:
+        """The tokens of the run, a lower bound if its last turn has not completed (F10, F15)."""
+        if self.state.turn == "completed":
+            return self.state.run_usage
+        counted = self._decoder.tokens_so_far()
+        return counted if counted and any(counted.values()) else None
+
     def mask(self, text: str, limit: int) -> str:
         """Return a text about the run without its secrets, cut to `limit` bytes (X5, B3)."""
         return self._masker.mask_and_cut(text, limit)
@@ -117,7 +125,7 @@ class Pipeline:
             session_id=state.session_id,
             turn=state.turn,
             usage=state.usage,
-            run_usage=state.run_usage,
+            run_usage=self.run_usage,
             cost_usd=state.cost_usd,
             hint=hint,
             advice=None if hint is None else self.advice.get(hint),

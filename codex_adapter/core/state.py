@@ -23,9 +23,9 @@ class StreamState:
 
     `session_id` is the first valid session id, masked. `final_text` is the last completed message, whole. `turn` is the
     outcome of the last turn: None before the first turn, `cut_off` until a turn ends. `usage` is the usage of the last
-    turn, `run_usage` the tokens of the run as far as they are known. `cost_usd` is the cost of the run so far.
-    `open_tools` maps ids to tool calls without a result, as they were last shown, oldest first. `background` has the
-    ids of those of them that continue in the background (F2, F10, F13, M5, M9, M10).
+    turn, `run_usage` the tokens of the run at that turn's end, if they are known. `cost_usd` is the cost of the run so
+    far. `open_tools` maps ids to tool calls without a result, as they were last shown, oldest first. `background` has
+    the ids of those of them that continue in the background (F2, F10, F13, M5, M9, M10).
     """
 
     __slots__ = (
@@ -72,10 +72,6 @@ class StreamState:
     def turn_failed(self) -> None:
         """Record that the turn failed (F2)."""
         self.turn = "failed"
-
-    def tokens_reported(self, run_usage: dict[str, int]) -> None:
-        """Record the token counts of the run so far, before its turn completes (F15)."""
-        self.run_usage = run_usage if any(run_usage.values()) else None
 
     def cost_reported(self, cost_usd: float | None) -> None:
         """Record the cost of the run so far in US dollars. None, or what is not an amount, is an unknown cost (F13)."""

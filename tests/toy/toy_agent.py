@@ -98,6 +98,7 @@ class ToyDecoder(Decoder):
         self._said = 0
         self._no_money = False
         self._stderr = b""
+        self._used = 0
 
     @override
     def decode(self, lines: Sequence[Line]) -> Decoded:
@@ -143,6 +144,10 @@ class ToyDecoder(Decoder):
         return self.state.turn != "completed"
 
     @override
+    def tokens_so_far(self) -> dict[str, int]:
+        return {"tokens": self._used}
+
+    @override
     def explain(self, status: ExitStatus, *, lingered: bool) -> Hint | None:
         return "quota_exceeded" if self._no_money else None
 
@@ -176,7 +181,7 @@ class ToyDecoder(Decoder):
         if line.end is not None:
             self._end(line, events)
         elif line.used is not None:
-            self.state.tokens_reported({"tokens": line.used})
+            self._used = line.used
 
     def _end(self, line: _Line, events: list[Event]) -> None:
         self._ended = True

@@ -159,6 +159,11 @@ class ClaudeDecoder(Decoder):
         return self._hint
 
     @override
+    def tokens_so_far(self) -> dict[str, int]:
+        """Implement `Decoder.tokens_so_far`. (F15)"""
+        return self._tokens.so_far()
+
+    @override
     def explain(self, status: ExitStatus, *, lingered: bool) -> Hint | None:
         """Implement `Decoder.explain`. (F9)"""
         if lingered or self.state.turn == "completed":
@@ -183,7 +188,7 @@ class ClaudeDecoder(Decoder):
         for block in content:
             number = self._next_block(thread, message.id)
             if number == 0 and thread is None:
-                self.state.tokens_reported(self._tokens.at_answer(message.id, message.usage))
+                self._tokens.at_answer(message.id, message.usage)
             if block.type == "text":
                 if thread is None:
                     self.state.message_completed(block.text)
@@ -248,8 +253,7 @@ class ClaudeDecoder(Decoder):
         if part.type == "message_start" and part.message is not None:
             self._blocks[thread] = (part.message.id, 0)
         elif part.type == "message_delta" and thread is None:
-            message_id, _ = self._blocks.get(thread, ("", 0))
-            self.state.tokens_reported(self._tokens.at_answer(message_id, part.usage))
+            self._tokens.at_answer(self._blocks.get(thread, ("", 0))[0], part.usage)
         if part.type != "content_block_delta" or part.delta is None:
             return []
         item_id = f"{self._blocks.get(thread, ('', 0))[0]}#{part.index}"
@@ -325,7 +329,6 @@ class ClaudeDecoder(Decoder):
         run_usage = self._tokens.at_turn_end(usage)
         if line.is_error or line.subtype != "success":
             self.state.turn_failed()
-            self.state.tokens_reported(run_usage)
             text = line.result or (line.errors[0] if line.errors else "")
             type_, status = line.api_error_type, line.api_error_status
             cause = hint_of_error(type_, status, text) if type_ or status or line.subtype == "success" else None

@@ -144,6 +144,11 @@ class PiDecoder(Decoder):
         return self._hint
 
     @override
+    def tokens_so_far(self) -> dict[str, int]:
+        """Implement `Decoder.tokens_so_far`. (F15)"""
+        return dict(self._usage)
+
+    @override
     def explain(self, status: ExitStatus, *, lingered: bool) -> Hint | None:
         """Implement `Decoder.explain`. (F9)"""
         if lingered or self.state.turn == "completed":
@@ -334,7 +339,6 @@ class PiDecoder(Decoder):
                 tokens += int(digits)
                 if shown in self._usage or len(self._usage) < _MOST_COUNTS:
                     self._usage[shown] = self._usage.get(shown, 0) + int(digits)
-        self.state.tokens_reported(dict(self._usage))
         return tokens
 
     def _add_cost(self, cost: pl.Cost | None) -> None:

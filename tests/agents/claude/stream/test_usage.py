@@ -37,25 +37,29 @@ def after(*lines: dict[str, Any]) -> Completion:
     return pipeline.completion(ExitStatus(signal="SIGKILL"))
 
 
-A, B = answer("a", {"in": 10, "out": 1}), answer("b", {"in": 20, "out": 1})
+A_ALONE = {"input_tokens": 10, "output_tokens": 1}
+A, B = answer("a", {"input_tokens": 10, "output_tokens": 1}), answer("b", {"input_tokens": 20, "output_tokens": 1})
 
 
 @pytest.mark.parametrize(
     ("lines", "tokens"),
     [
         ([], None),
-        ([A], {"in": 10, "out": 1}),
-        ([A, A, A], {"in": 10, "out": 1}),
-        ([A, A, B], {"in": 30, "out": 2}),
-        ([A, answer("c", {"in": 5}, thread="t"), A], {"in": 10, "out": 1}),
-        ([A, answer("x", {"in": 5}, model="<synthetic>")], {"in": 10, "out": 1}),
-        ([answer("a", None), answer("b", [1]), answer("c", {"in": "5", "out": {}})], None),
-        ([part("message_start", message={"id": "a"}), part("message_delta", usage={"out": 30})], {"out": 30}),
+        ([A], {"input_tokens": 10, "output_tokens": 1}),
+        ([A, A, A], {"input_tokens": 10, "output_tokens": 1}),
+        ([A, A, B], {"input_tokens": 30, "output_tokens": 2}),
+        ([A, answer("c", {"input_tokens": 5}, thread="t"), A], {"input_tokens": 10, "output_tokens": 1}),
+        ([A, answer("x", {"input_tokens": 5}, model="<synthetic>")], {"input_tokens": 10, "output_tokens": 1}),
+        ([answer("a", None), answer("b", [1]), answer("c", {"input_tokens": "5", "output_tokens": {}})], None),
         (
-            [part("message_start", message={"id": "a"}), A, part("message_delta", usage={"out": 30})],
-            {"in": 10, "out": 30},
+            [part("message_start", message={"id": "a"}), part("message_delta", usage={"output_tokens": 30})],
+            {"output_tokens": 30},
         ),
-        ([part("message_delta", usage={"out": 30}), part("message_delta")], {"out": 30}),
+        (
+            [part("message_start", message={"id": "a"}), A, part("message_delta", usage={"output_tokens": 30})],
+            {"input_tokens": 10, "output_tokens": 30},
+        ),
+        ([part("message_delta", usage={"output_tokens": 30}), part("message_delta")], {"output_tokens": 30}),
     ],
     ids=str,
 )
@@ -67,26 +71,34 @@ def test_a_run_that_is_stopped_has_the_tokens_of_its_answers(
 
 
 def test_the_answers_of_a_later_turn_are_added_to_the_counts_of_the_earlier_one() -> None:
-    completion = after(A, result({"in": 11, "out": 9}), INIT, B)
-    assert (completion.turn, completion.usage) == ("cut_off", {"in": 11, "out": 9})
-    assert completion.run_usage == {"in": 31, "out": 10}
+    completion = after(A, result({"input_tokens": 11, "output_tokens": 9}), INIT, B)
+    assert (completion.turn, completion.usage) == ("cut_off", {"input_tokens": 11, "output_tokens": 9})
+    assert completion.run_usage == {"input_tokens": 31, "output_tokens": 10}
 
 
 def test_a_turn_that_failed_has_at_least_the_tokens_of_its_answers() -> None:
-    completion = after(A, B, result({"in": 0, "out": 7}, "error_during_execution"))
-    assert (completion.turn, completion.run_usage) == ("failed", {"in": 30, "out": 7})
-    assert after(A, result(None, "error_during_execution")).run_usage == {"in": 10, "out": 1}
+    completion = after(A, B, result({"input_tokens": 0, "output_tokens": 7}, "error_during_execution"))
+    assert (completion.turn, completion.run_usage) == ("failed", {"input_tokens": 30, "output_tokens": 7})
+    assert after(A, result(None, "error_during_execution")).run_usage == {"input_tokens": 10, "output_tokens": 1}
 
 
 def test_after_a_turn_without_counts_the_tokens_are_a_lower_bound_or_unknown() -> None:
-    completed = result({"in": 25})
-    assert after(A, result(None), B).run_usage == {"in": 30, "out": 2}
+    completed = result({"input_tokens": 25})
+    assert after(A, result(None), INIT, B).run_usage == {"input_tokens": 30, "output_tokens": 2}
     assert after(A, result(None), B, completed).run_usage is None
     assert after(A, result(None, "error_during_execution"), B, completed).run_usage is None
 
 
-def test_the_number_of_counts_is_bounded() -> None:
-    lines = [answer(f"m{n}", {f"count{n}_{place}": 1 for place in range(40)}) for n in range(5)]
-    completion = after(*lines)
-    assert completion.run_usage is not None
-    assert len(completion.run_usage) == 64
+def test_counts_that_are_no_numbers_of_tokens_count_nothing() -> None:
+    wrong: Any
+    for wrong in (-1, 1.5, "7", None, [], 10**30):
+        assert after(A, answer("x", {"input_tokens": wrong, "output_tokens": 9})).run_usage == A_ALONE
+    others = {f"count{place}": 1 for place in range(100)}
+    assert after(A, answer("x", others)).run_usage == A_ALONE
+
+
+@pytest.mark.rule("X5")
+def test_the_names_of_the_counts_are_masked() -> None:
+    pipeline = Pipeline(ClaudeDecoder, secrets=("output_tokens",))
+    pipeline.receive_data(json.dumps(A).encode() + b"\n")
+    assert pipeline.completion(ExitStatus(code=0)).run_usage == {"input_tokens": 10, "***": 1}
