@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from codex_adapter.core import stderr_tail
 from codex_adapter.hints import Hint
 
 __all__ = ["StderrTail", "hint_of_error", "hint_of_result"]
 
-_TAIL: Final = 16_384
 _LONGEST: Final = 8_192
 
 _TYPES: Final[Mapping[str, Hint]] = {
@@ -76,28 +76,13 @@ _STDERR: Final[Sequence[tuple[str, Hint]]] = (
 _SESSION_MISSING: Final = (b"No conversation found with session ID",)
 
 
-class StderrTail:
-    """The end of the agent's stderr: bounded, and never shown (S7, X1)."""
+class StderrTail(stderr_tail.StderrTail):
+    """The end of the CLI's stderr."""
 
-    __slots__ = ("_end", "session_missing")
+    __slots__ = ()
 
     def __init__(self) -> None:
-        self._end = b""
-        self.session_missing = False
-
-    def receive(self, data: bytes) -> None:
-        """Keep the last bytes, and note whether the session does not exist (S9)."""
-        self._end = (self._end + data[-_TAIL:])[-_TAIL:]
-        self.session_missing |= any(phrase in self._end for phrase in _SESSION_MISSING)
-
-    def take_hint(self) -> Hint | None:
-        """Return what the last line stands for that is known to be the CLI's own, and forget the bytes (F9)."""
-        end, self._end = self._end, b""
-        for line in reversed(end.decode("utf-8", "replace").split("\n")):
-            for pattern, hint in _STDERR:
-                if re.match(pattern, line):
-                    return hint
-        return None
+        super().__init__(_STDERR, _SESSION_MISSING)
 
 
 def hint_of_error(type_: str | None, status: int | None, text: str) -> Hint | None:

@@ -146,7 +146,7 @@ class CodexDecoder(Decoder):
     def receive_stderr(self, data: bytes) -> None:
         """Implement `Decoder.receive_stderr`. The CLI prints some causes only on stderr. (F9, S9)"""
         if data:
-            self._stderr.note(data)
+            self._stderr.receive(data)
             return
         hint = self._stderr.take_hint()
         self._stderr_hint = hint if self._sandboxed or hint != "sandbox_unavailable" else None

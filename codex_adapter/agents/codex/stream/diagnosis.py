@@ -14,15 +14,14 @@ from typing import Any, Final
 import msgspec
 
 from codex_adapter.agents.codex.stream.sandbox_failures import was_started
+from codex_adapter.core import stderr_tail
 from codex_adapter.events import ExitStatus, TurnOutcome
 from codex_adapter.hints import Hint
 
-__all__ = ["Diagnosis", "StderrTail", "hint_of_error", "hint_of_stderr"]
+__all__ = ["Diagnosis", "StderrTail", "hint_of_error"]
 
 _LONGEST: Final = 8_192
 """Characters of a message that are examined."""
-_TAIL: Final = 16_384
-"""Bytes at the end of stderr that are examined: the last message, and a backtrace after it."""
 
 _WAITING: Final = "Reconnecting... waiting for network"
 _NOTICE: Final = re.compile(r"Re-?connecting\.\.\. \d{1,9}/\d{1,9} \(|stream error: ")
@@ -90,7 +89,6 @@ _USAGE_STATUS: Final = 2
 _SESSION_MISSING: Final = (b"no rollout found for thread id", b"Session not found:")
 # The sandbox would execute these programs. Without them no command starts, and no item reports a command. (F12)
 _NO_SANDBOX: Final = b"Refusing to create helper binaries under temporary dir"
-_LONGEST_PHRASE: Final = max(map(len, (*_SESSION_MISSING, _NO_SANDBOX)))
 
 
 class Diagnosis:
@@ -147,28 +145,13 @@ class Diagnosis:
         return "sandbox_unavailable" if unknown or self.sandbox is False else None
 
 
-class StderrTail:
-    """The end of the agent's stderr, bounded. It is never shown. (S7, X1)"""
+class StderrTail(stderr_tail.StderrTail):
+    """The end of the CLI's stderr."""
 
-    __slots__ = ("_end", "_sandbox_missing", "session_missing")
+    __slots__ = ()
 
     def __init__(self) -> None:
-        self._end = b""
-        self._sandbox_missing = False
-        self.session_missing = False
-        """Whether the agent reported anywhere on stderr that the requested session does not exist (S9)."""
-
-    def note(self, data: bytes) -> None:
-        """Receive the next bytes."""
-        around = self._end[-_LONGEST_PHRASE:] + data
-        self.session_missing |= any(phrase in around for phrase in _SESSION_MISSING)
-        self._sandbox_missing |= _NO_SANDBOX in around
-        self._end = (self._end + data[-_TAIL:])[-_TAIL:]
-
-    def take_hint(self) -> Hint | None:
-        """Return the hint of the bytes, and discard them (F9)."""
-        end, self._end = self._end, b""
-        return hint_of_stderr(end) or ("sandbox_unavailable" if self._sandbox_missing else None)
+        super().__init__(_STDERR, _SESSION_MISSING, {_NO_SANDBOX: "sandbox_unavailable"})
 
 
 def hint_of_error(message: str) -> Hint | None:
@@ -187,16 +170,6 @@ def hint_of_error(message: str) -> Hint | None:
     if text.startswith("{"):
         return _hint_of_body(text) or "request_rejected"
     return _hint_of_words(text)
-
-
-def hint_of_stderr(tail: bytes) -> Hint | None:
-    """Return the cause that the end of stderr reports: that of the last known line of the CLI (F9)."""
-    # `re` compiles and caches these when they are first needed, because most runs do not fail.
-    for line in reversed(tail.decode("utf-8", "replace").split("\n")):
-        for pattern, hint in _STDERR:
-            if re.match(pattern, line):
-                return hint
-    return None
 
 
 def _hint_of_words(text: str) -> Hint | None:

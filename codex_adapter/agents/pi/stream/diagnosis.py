@@ -12,11 +12,11 @@ from typing import Final
 
 import msgspec
 
+from codex_adapter.core import stderr_tail
 from codex_adapter.hints import Hint
 
 __all__ = ["StderrTail", "hint_of_error", "status_of_error"]
 
-_TAIL: Final = 16_384
 _LONGEST: Final = 8_192
 
 _STATUSES: Final[Mapping[int, Hint]] = {
@@ -68,7 +68,6 @@ _STDERR: Final[Sequence[tuple[str, Hint]]] = (
     (r"SyntaxError: The requested module|node: bad option|Error: .{0,40}requires Node", "cli_not_executable"),
 )
 _SESSION_MISSING: Final = (b"No session found matching '", b"Session found in different project: ")
-_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class _ServiceError(msgspec.Struct):
@@ -81,28 +80,13 @@ class _ServiceError(msgspec.Struct):
 _decode_error = msgspec.json.Decoder(_ServiceError).decode
 
 
-class StderrTail:
-    """The end of the agent's stderr: bounded, and never shown (S7, X1)."""
+class StderrTail(stderr_tail.StderrTail):
+    """The end of the CLI's stderr."""
 
-    __slots__ = ("_end", "session_missing")
+    __slots__ = ()
 
     def __init__(self) -> None:
-        self._end = b""
-        self.session_missing = False
-
-    def receive(self, data: bytes) -> None:
-        """Keep the last bytes, and note whether this directory does not have the session (S9)."""
-        self._end = (self._end + data[-_TAIL:])[-_TAIL:]
-        self.session_missing |= any(phrase in self._end for phrase in _SESSION_MISSING)
-
-    def take_hint(self) -> Hint | None:
-        """Return what the last line stands for that is known to be the CLI's own, and forget the bytes (F9)."""
-        end, self._end = self._end, b""
-        for line in reversed(_COLOUR.sub("", end.decode("utf-8", "replace")).split("\n")):
-            for pattern, hint in _STDERR:
-                if re.match(pattern, line):
-                    return hint
-        return None
+        super().__init__(_STDERR, _SESSION_MISSING)
 
 
 def status_of_error(text: str) -> int | None:

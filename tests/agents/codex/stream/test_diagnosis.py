@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codex_adapter.agents.codex.pipeline import codex_pipeline
-from codex_adapter.agents.codex.stream.diagnosis import Diagnosis, StderrTail, hint_of_error, hint_of_stderr
+from codex_adapter.agents.codex.stream.diagnosis import Diagnosis, StderrTail, hint_of_error
+from codex_adapter.core import stderr_tail
 from codex_adapter.events import Completion, ExitStatus
 from codex_adapter.hints import Hint
 
@@ -253,6 +254,13 @@ NOTHING_OF_STDERR = [
 ]
 
 
+def hint_of_stderr(text: str) -> Hint | None:
+    """Return the hint of a run that prints this text to stderr."""
+    tail = StderrTail()
+    tail.receive(text.encode())
+    return tail.take_hint()
+
+
 @pytest.mark.parametrize(("releases", "message", "hint"), ERRORS)
 def test_what_a_real_release_says_of_a_failure_has_its_hint(releases: str, message: str, hint: Hint) -> None:
     assert hint_of_error(message) == hint, releases
@@ -262,7 +270,7 @@ def test_what_a_real_release_says_of_a_failure_has_its_hint(releases: str, messa
 def test_what_a_real_release_writes_to_stderr_as_it_gives_up_has_its_hint(
     releases: str, stderr: str, hint: Hint
 ) -> None:
-    assert hint_of_stderr(stderr.encode()) == hint, releases
+    assert hint_of_stderr(stderr) == hint, releases
 
 
 def test_each_hint_of_a_message_is_of_a_real_failure() -> None:
@@ -277,7 +285,7 @@ def test_an_unknown_message_has_no_hint(message: str) -> None:
 
 @pytest.mark.parametrize("stderr", NOTHING_OF_STDERR)
 def test_noise_on_stderr_has_no_hint(stderr: str) -> None:
-    assert hint_of_stderr(stderr.encode()) is None
+    assert hint_of_stderr(stderr) is None
 
 
 @pytest.mark.parametrize(
@@ -303,8 +311,8 @@ def test_any_message_is_classified_within_the_list(noise: str, message: str) -> 
 def test_any_stderr_is_classified_within_the_list_however_it_is_read(reads: list[bytes], stderr: bytes) -> None:
     tail, whole = StderrTail(), StderrTail()
     for data in [*reads, stderr, *reads]:
-        tail.note(data)
-    whole.note(b"".join([*reads, stderr, *reads]))
+        tail.receive(data)
+    whole.receive(b"".join([*reads, stderr, *reads]))
     hint = tail.take_hint()
     assert hint == whole.take_hint()
     assert hint in HINTS | {None}
@@ -314,10 +322,12 @@ def test_any_stderr_is_classified_within_the_list_however_it_is_read(reads: list
 def test_the_last_words_count_however_much_was_said_before_or_among_them() -> None:
     tail = StderrTail()
     for _ in range(3):
-        tail.note(b"Error: Model provider `x` not found\n")
-        tail.note(b"noise\n" * 100_000)
+        tail.receive(b"Error: Model provider `x` not found\n")
+        tail.receive(b"noise\n" * 100_000)
     assert tail.take_hint() is None
-    tail.note(b"Error: Model provider `x` not found\n" + b"error: unexpected argument '-x' found\n" + b"noise\n" * 99)
+    tail.receive(
+        b"Error: Model provider `x` not found\n" + b"error: unexpected argument '-x' found\n" + b"noise\n" * 99
+    )
     assert tail.take_hint() == "flag_unknown"
 
 
@@ -326,10 +336,10 @@ def test_the_last_words_count_however_much_was_said_before_or_among_them() -> No
 def test_a_missing_session_is_heard_wherever_it_is_said_and_however_it_is_cut(phrase: bytes) -> None:
     for cut in range(len(phrase)):
         tail = StderrTail()
-        tail.note(b"noise\n" * 10_000 + phrase[:cut])
+        tail.receive(b"noise\n" * 10_000 + phrase[:cut])
         assert not tail.session_missing
-        tail.note(phrase[cut:])
-        tail.note(b"noise\n" * 10_000)
+        tail.receive(phrase[cut:])
+        tail.receive(b"noise\n" * 10_000)
         assert tail.session_missing
 
 
@@ -341,11 +351,11 @@ under temporary dir "/tmp" (codex_home: AbsolutePathBuf("/tmp/home"))\n'
 def test_a_home_in_the_temporary_directory_is_heard_however_much_is_said_after_it() -> None:
     for cut in range(0, len(NO_HELPERS), 7):
         tail = StderrTail()
-        tail.note(b"noise\n" + NO_HELPERS[:cut])
-        tail.note(NO_HELPERS[cut:])
-        tail.note(b"noise\n" * 10_000)
+        tail.receive(b"noise\n" + NO_HELPERS[:cut])
+        tail.receive(NO_HELPERS[cut:])
+        tail.receive(b"noise\n" * 10_000)
         assert tail.take_hint() == "sandbox_unavailable"
-    tail.note(NO_HELPERS + b"Error: Model provider `x` not found\n")
+    tail.receive(NO_HELPERS + b"Error: Model provider `x` not found\n")
     assert tail.take_hint() == "configuration_broken"
 
 
@@ -376,7 +386,7 @@ def test_neither_time_nor_memory_grows_with_what_is_said() -> None:
     for text in texts:
         hint_of_error(text)
     for line in (b"\n", b"Error: ", b"Error: x\n", b"\xff"):
-        tail.note(line * 1_000_000)
+        tail.receive(line * 1_000_000)
         tail.take_hint()
     took = process_time() - started
     _, peak = tracemalloc.get_traced_memory()
@@ -500,14 +510,15 @@ def test_nothing_of_a_text_is_kept_shown_or_logged(text: str, caplog: pytest.Log
     diagnosis, tail = Diagnosis(), StderrTail()
     diagnosis.note({"message": text})
     diagnosis.note(f"Quota exceeded. {text}")
-    tail.note(text.encode())
+    tail.receive(text.encode())
     shown = repr(diagnosis) + str(diagnosis) + repr(tail) + str(tail)
     hint = tail.take_hint()
-    kept = [getattr(thing, name) for thing in (diagnosis, tail) for name in type(thing).__slots__]
+    kept = [getattr(diagnosis, name) for name in Diagnosis.__slots__]
     assert "CANARY" not in shown + repr(kept) + repr(hint) + caplog.text
-    assert {type(value) for value in kept} <= {str, bool, bytes, type(None)}
+    assert {type(value) for value in kept} <= {str, bool, type(None)}
     assert [value for value in kept if isinstance(value, str)] == ["quota_exceeded"]
-    assert b"" in kept
+    new = StderrTail()
+    assert all(getattr(tail, name) == getattr(new, name) for name in stderr_tail.StderrTail.__slots__)
 
 
 def test_the_rule_lists_the_hints_in_their_order() -> None:
