@@ -6,10 +6,10 @@ No probe uses a login, a setting or a key of the user: the variables for them ar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from codex_adapter.core.masking.credential_names import is_credential_name
 from codex_adapter.probes.installed import Installed
@@ -36,7 +36,10 @@ class Connection(NamedTuple):
 
 
 class Stage(ABC):
-    """An agent from the view of its probes. It has no state."""
+    """An agent from the view of its probes. It has no state.
+
+    `find` returns the program that a run with an environment would execute, and its release.
+    """
 
     kind: ClassVar[str]
     """The kind of the agent."""
@@ -49,9 +52,8 @@ class Stage(ABC):
     program_variable: ClassVar[str]
     """The variable with the path of the program."""
 
-    @abstractmethod
-    async def find(self, environ: Mapping[str, str]) -> Installed:
-        """Find the program that a run with this environment would execute, and its release."""
+    def __init__(self, find: Callable[[Mapping[str, str]], Awaitable[Installed]]) -> None:
+        self.find: Final = find
 
     @abstractmethod
     def connect(

@@ -82,6 +82,14 @@ class ReleaseTable(Generic[OptionsT]):
         """Return the quirks of a release by name (R1)."""
         return {row.name: row for row in self.quirks if row.holds(version)}
 
+    def features_of(self, version: Version) -> dict[str, bool]:
+        """Return each feature and need by its description, and whether this release has it (R1)."""
+        return {row.about: row.holds(version) for row in (*self.features, *self.needs)}
+
+    def differences_of(self, version: Version) -> dict[str, str]:
+        """Return the quirks in which this release differs from another one: descriptions by name (R1)."""
+        return {name: quirk.about for name, quirk in self.quirks_of(version).items() if quirk.since or quirk.until}
+
     def needs_version(self, options: OptionsT) -> bool:
         """Return whether `options` need a feature that some supported release does not have (S8)."""
         return any(feature.used(options) for feature in self.features)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pytest
 
+from codex_adapter.agents.claude import doctor as claude_doctor
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.probes import ClaudeStage
+from codex_adapter.agents.codex import doctor as codex_doctor
 from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.probes import CodexStage
+from codex_adapter.agents.pi import doctor as pi_doctor
 from codex_adapter.agents.pi.config import PiConfig
 from codex_adapter.agents.pi.probes import PiStage
 from codex_adapter.probes.probe import Promise
@@ -72,7 +76,7 @@ SCRIPTED: Mapping[str, ScriptedAgent] = MappingProxyType(
     {
         "codex": ScriptedAgent(
             "codex",
-            lambda binary: CodexStage(CodexConfig(binary=binary)),
+            lambda binary: CodexStage(partial(codex_doctor.find_installed, CodexConfig(binary=binary))),
             "--codex",
             "codex-cli 0.163.0",
             "0.42.0",
@@ -81,7 +85,7 @@ SCRIPTED: Mapping[str, ScriptedAgent] = MappingProxyType(
         ),
         "claude_code": ScriptedAgent(
             "claude_code",
-            lambda binary: ClaudeStage(ClaudeConfig(binary=binary)),
+            lambda binary: ClaudeStage(partial(claude_doctor.find_installed, ClaudeConfig(binary=binary))),
             "--claude",
             "2.1.330 (Claude Code)",
             "1.0.100",
@@ -94,7 +98,7 @@ SCRIPTED: Mapping[str, ScriptedAgent] = MappingProxyType(
         ),
         "pi": ScriptedAgent(
             "pi",
-            lambda binary: PiStage(PiConfig(binary=binary)),
+            lambda binary: PiStage(partial(pi_doctor.find_installed, PiConfig(binary=binary))),
             "--pi",
             "0.87.1",
             "0.70.0",

@@ -9,7 +9,6 @@ import pytest
 import trio
 
 from codex_adapter import Completion, ExitStatus
-from codex_adapter.agents.codex.config import CodexConfig
 from codex_adapter.agents.codex.probes import CodexStage
 from codex_adapter.findings import Finding, Verdict
 from codex_adapter.probes import session
@@ -28,7 +27,7 @@ from .scripted_agents import SCRIPTED, ScriptedAgent, each_scripted
 
 pytestmark = pytest.mark.rule("C8")
 
-NAMED = {probe.name: probe for probe in CodexStage(CodexConfig()).probes}
+NAMED = {probe.name: probe for probe in CodexStage.probes}
 SCENARIO = NAMED["message"].scenario
 NOT_YET = Quirk("not_yet", "it was not there yet", until=Version(0, 50, 0))
 SINCE = Quirk("since", "it is reported", since=Version(0, 50, 0))

@@ -157,10 +157,12 @@ class ClaudeAgent(Agent):
         self, config: RunConfig, root: Path, report: Callable[[Sequence[Finding | Verdict]], Awaitable[object]]
     ) -> str | None:
         """Implement `Agent.probe`."""
+        from codex_adapter.agents.claude.doctor import find_installed  # noqa: PLC0415 - no run needs it
         from codex_adapter.agents.claude.probes import ClaudeStage  # noqa: PLC0415 - imports a web server
         from codex_adapter.probes.session import probe_all  # noqa: PLC0415 - imports a web server
 
-        return await probe_all(ClaudeStage(own_config(config, ClaudeConfig)), root, report)
+        find = partial(find_installed, own_config(config, ClaudeConfig))
+        return await probe_all(ClaudeStage(find), root, report)
 
     @override
     def login_command(self, config: RunConfig, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:

@@ -11,26 +11,29 @@ from typing import Final
 
 import trio
 
-from codex_adapter.agents.claude.binary import PROGRAM, find_binary
+from codex_adapter.agents.claude.binary import PROGRAM
 from codex_adapter.agents.claude.command import config_directory, merge_environment
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.extensions import RunOptions
-from codex_adapter.agents.claude.releases import FEATURES, MINIMUM, SANDBOX
-from codex_adapter.errors import BackendError, SpawnError
-from codex_adapter.file_systems import inquire
-from codex_adapter.findings import AgentReport, BinaryReport, Finding, home_finding
-from codex_adapter.probes.installed import Installed
+from codex_adapter.agents.claude.releases import MINIMUM, RELEASES, SANDBOX
+from codex_adapter.errors import BackendError
+from codex_adapter.findings import AgentReport, Finding, home_finding
+from codex_adapter.probes.installed import (
+    Installed,
+    binary_report,
+    find_or_report,
+    program_finding,
+    release_finding,
+)
 from codex_adapter.runtime.containment.containment import Containment
-from codex_adapter.runtime.programs import Binary, Version
 
 __all__ = ["examine", "find_installed"]
 
 _VARIABLES: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 _CREDENTIALS: Final = ".credentials.json"
 _NO_LOGIN: Final = "Run `codex-adapter login --agent claude_code`, or set ANTHROPIC_API_KEY."
-_NO_NATIVE_BINARY: Final = (
-    "The native binary beside the launcher was not found. Install the CLI again, with its optional packages."
-)
+_NO_RELEASE: Final = "Run it with --version. Check that it is Claude Code, built for this system."
+_UPGRADE: Final = f"Install release {MINIMUM} or newer: npm install -g @anthropic-ai/claude-code"
 _NO_SANDBOX: Final = (
     "A run with --sandbox read-only or workspace-write fails. Such a run has the hint sandbox_unavailable. Install "
     "bubblewrap and socat, and allow user namespaces here. If this container is itself the sandbox, run with --sandbox "
@@ -49,7 +52,7 @@ _PATIENCE: Final = 10.0
 async def examine(config: ClaudeConfig) -> AgentReport:
     """Examine the CLI that a run with this configuration would execute, and try its sandbox (S6, S8)."""
     environ = merge_environment(os.environ, config, {}, RunOptions())
-    binary, _, findings = await find_installed(config, environ)
+    binary, release, findings = await find_installed(config, environ)
     findings.append(home_finding("CLAUDE_CONFIG_DIR", environ.get("CLAUDE_CONFIG_DIR"), "~/.claude"))
     login = _login(environ)
     logins = [name for name, found in login.items() if found]
@@ -59,7 +62,7 @@ async def examine(config: ClaudeConfig) -> AgentReport:
         findings.append(Finding("login", "warning", "no login found", _NO_LOGIN))
     missing = [name for name in _SANDBOX_PROGRAMS if which(name, path=environ.get("PATH")) is None]
     works = False if missing else await _sandbox_works(environ)
-    if binary is not None and not binary.features.get(SANDBOX.about, True):
+    if release is not None and not SANDBOX.holds(release):
         works = False
         problem = f"the sandbox of releases before {SANDBOX.since} may not start"
         sandbox = Finding("agent sandbox", "warning", problem, _OLD_RELEASE)
@@ -80,40 +83,16 @@ async def examine(config: ClaudeConfig) -> AgentReport:
 
 async def find_installed(config: ClaudeConfig, environ: Mapping[str, str]) -> Installed:
     """Find the CLI that a run would execute, and ask it for its release (S6, S8)."""
-    try:
-        binary = await inquire(lambda inquiry: find_binary(config, environ, inquiry.at))
-    except SpawnError as error:
-        problem = "not found" if error.not_found else "cannot be executed"
-        return Installed(None, None, [Finding("claude", "failed", problem, error.advice)])
-    except BackendError as error:
-        return Installed(None, None, [Finding("claude", "failed", "no answer", error.advice)])
+    binary = await find_or_report(PROGRAM, config, environ)
+    if isinstance(binary, Installed):
+        return binary
     release = await PROGRAM.ask_version(binary, environ, containment=Containment())
-    supported = None if release is None else release[:3] >= MINIMUM[:3]
-    report = BinaryReport(
-        path=binary.path,
-        origin=binary.origin,
-        launcher=binary.launcher,
-        version=None if release is None else str(release),
-        supported=supported,
-        features={} if release is None else {row.about: row.holds(release) for row in FEATURES},
-    )
-    return Installed(report, release, [_program_finding(binary), _release_finding(release, supported)])
-
-
-def _program_finding(binary: Binary) -> Finding:
-    if binary.launcher:
-        return Finding("claude", "warning", f"{binary.path} (npm launcher, from {binary.origin})", _NO_NATIVE_BINARY)
-    return Finding("claude", "ok", f"{binary.path} (from {binary.origin})")
-
-
-def _release_finding(release: Version | None, supported: bool | None) -> Finding:
     if release is None:
-        advice = "Run it with --version. Check that it is Claude Code, built for this system."
-        return Finding("release", "failed", "the program prints no release", advice)
-    if not supported:
-        advice = f"Install release {MINIMUM} or newer: npm install -g @anthropic-ai/claude-code"
-        return Finding("release", "failed", f"{release}, which is not supported", advice)
-    return Finding("release", "ok", f"{release}, supported")
+        of_release = Finding("release", "failed", "the program prints no release", _NO_RELEASE)
+    else:
+        of_release = release_finding(release, RELEASES, _UPGRADE)
+    findings = [program_finding(PROGRAM, binary), of_release]
+    return Installed(binary_report(binary, release, RELEASES), release, findings)
 
 
 def _login(environ: Mapping[str, str]) -> dict[str, bool]:

@@ -14,12 +14,10 @@ from codex_adapter.agents.claude import extension_keys as keys
 from codex_adapter.agents.claude.binary import PROGRAM
 from codex_adapter.agents.claude.command import QUIET
 from codex_adapter.agents.claude.config import ClaudeConfig
-from codex_adapter.agents.claude.doctor import find_installed
 from codex_adapter.agents.claude.kind import KIND
 from codex_adapter.agents.claude.releases import RELEASES
 from codex_adapter.events import TextPart
 from codex_adapter.probes import failures, requests, sessions, turns
-from codex_adapter.probes.installed import Installed
 from codex_adapter.probes.probe import WORKSPACE, Evidence, Probe, Promise, Start
 from codex_adapter.probes.stage import Connection, Stage
 from codex_adapter.probes.turns import finished, finished_in_sandbox
@@ -102,14 +100,6 @@ class ClaudeStage(Stage):
         failures.refused(),
         failures.retried((RELEASES.quirk("retries_reported"),)),
     )
-
-    def __init__(self, config: ClaudeConfig) -> None:
-        self._config = config
-
-    @override
-    async def find(self, environ: Mapping[str, str]) -> Installed:
-        """Implement `Stage.find`."""
-        return await find_installed(self._config, environ)
 
     @override
     def connect(

@@ -167,10 +167,12 @@ class CodexAgent(Agent):
         self, config: RunConfig, root: Path, report: Callable[[Sequence[Finding | Verdict]], Awaitable[object]]
     ) -> str | None:
         """Implement `Agent.probe`."""
+        from codex_adapter.agents.codex.doctor import find_installed  # noqa: PLC0415 - no run needs it
         from codex_adapter.agents.codex.probes import CodexStage  # noqa: PLC0415 - imports a web server
         from codex_adapter.probes.session import probe_all  # noqa: PLC0415 - imports a web server
 
-        return await probe_all(CodexStage(own_config(config, CodexConfig)), root, report)
+        find = partial(find_installed, own_config(config, CodexConfig))
+        return await probe_all(CodexStage(find), root, report)
 
     @override
     def login_command(self, config: RunConfig, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:

@@ -10,21 +10,25 @@ from pathlib import Path
 from typing import Final
 
 import trio
-from msgspec.structs import replace
 
-from codex_adapter.agents.codex.binary import PROGRAM, find_binary
+from codex_adapter.agents.codex.binary import PROGRAM
 from codex_adapter.agents.codex.command import home_of_cli, merge_environment
 from codex_adapter.agents.codex.config import CodexConfig
-from codex_adapter.agents.codex.releases import FEATURES, MINIMUM, NEEDS, is_supported, quirks_of
-from codex_adapter.errors import BackendError, SpawnError
-from codex_adapter.file_systems import inquire
-from codex_adapter.findings import AgentReport, BinaryReport, Finding, home_finding
-from codex_adapter.probes.installed import Installed
+from codex_adapter.agents.codex.releases import MINIMUM, RELEASES
+from codex_adapter.errors import BackendError
+from codex_adapter.findings import AgentReport, Finding, home_finding
+from codex_adapter.probes.installed import (
+    Installed,
+    binary_report,
+    find_or_report,
+    program_finding,
+    release_finding,
+)
 from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.runtime.program_output import read_output
-from codex_adapter.runtime.programs import Binary, Version
+from codex_adapter.runtime.programs import Binary
 
-__all__ = ["agent_sandbox_works", "differences_of", "examine", "features_of", "find_installed"]
+__all__ = ["agent_sandbox_works", "examine", "find_installed"]
 
 _TEMPORARY_HOME: Final = (
     "The CLI cannot start its sandbox there, so every command of an agent fails. Commands could also write to the "
@@ -35,9 +39,7 @@ _NO_SANDBOX: Final = (
     "Allow user namespaces here (in Docker: --security-opt seccomp=unconfined, with AppArmor also --security-opt "
     "apparmor=unconfined). If this container is itself the sandbox, run with --sandbox danger-full-access."
 )
-_NO_NATIVE_BINARY: Final = (
-    "The native binary beside the launcher was not found. Install the CLI again, with its optional packages."
-)
+_UPGRADE: Final = f"Install release {MINIMUM} or newer: pip install --upgrade openai-codex-cli-bin"
 _LOGIN_VARIABLE: Final = "CODEX_API_KEY"
 _UNUSED_VARIABLE: Final = "OPENAI_API_KEY"
 _SANDBOX_SUBCOMMANDS: Final = (("sandbox", "--"), ("sandbox", "linux", "--"))
@@ -70,46 +72,16 @@ async def examine(config: CodexConfig) -> AgentReport:
 
 async def find_installed(config: CodexConfig, environ: Mapping[str, str]) -> Installed:
     """Find the CLI that a run would execute, and ask it for its release (S6, S8)."""
-    try:
-        binary = await inquire(lambda inquiry: find_binary(config, environ, inquiry.at))
-    except SpawnError as error:
-        problem = "not found" if error.not_found else "cannot be executed"
-        return Installed(None, None, [Finding("codex", "failed", problem, error.advice)])
-    except BackendError as error:
-        return Installed(None, None, [Finding("codex", "failed", "no answer", error.advice)])
+    binary = await find_or_report(PROGRAM, config, environ)
+    if isinstance(binary, Installed):
+        return binary
     release = await PROGRAM.ask_version(binary, environ, containment=Containment())
-    kind = "npm launcher" if binary.launcher else "native"
-    found = [Finding("codex", "ok", f"{binary.path} ({kind}, from {binary.origin})")]
-    if binary.launcher:
-        found[0] = replace(found[0], state="warning", advice=_NO_NATIVE_BINARY)
     if release is None:
-        found.append(await _unknown_release(binary, environ))
-    elif not is_supported(release):
-        advice = f"Install release {MINIMUM} or newer: pip install --upgrade openai-codex-cli-bin"
-        found.append(Finding("release", "failed", f"{release}, which is not supported", advice))
+        of_release = await _unknown_release(binary, environ)
     else:
-        found.append(Finding("release", "ok", f"{release}, supported"))
-    known = release if release is not None and is_supported(release) else None
-    report = BinaryReport(
-        path=binary.path,
-        origin=binary.origin,
-        launcher=binary.launcher,
-        version=None if release is None else str(release),
-        supported=None if release is None else known is not None,
-        features={} if known is None else features_of(known),
-        differences={} if known is None else differences_of(known),
-    )
-    return Installed(report, release, found)
-
-
-def features_of(release: Version) -> dict[str, bool]:
-    """Return each feature and need by its description, and whether this release has it (R1)."""
-    return {row.about: row.holds(release) for row in (*FEATURES, *NEEDS)}
-
-
-def differences_of(release: Version) -> dict[str, str]:
-    """Return the quirks in which this release differs from another one: descriptions by name (R1)."""
-    return {name: quirk.about for name, quirk in quirks_of(release).items() if quirk.since or quirk.until}
+        of_release = release_finding(release, RELEASES, _UPGRADE)
+    findings = [program_finding(PROGRAM, binary), of_release]
+    return Installed(binary_report(binary, release, RELEASES), release, findings)
 
 
 async def _unknown_release(binary: Binary, environ: Mapping[str, str]) -> Finding:

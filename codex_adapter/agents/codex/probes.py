@@ -13,12 +13,10 @@ from typing_extensions import override
 from codex_adapter.agents.codex import extension_keys as keys
 from codex_adapter.agents.codex.binary import PROGRAM
 from codex_adapter.agents.codex.config import CodexConfig
-from codex_adapter.agents.codex.doctor import find_installed
 from codex_adapter.agents.codex.kind import KIND
 from codex_adapter.agents.codex.releases import quirk, quirks_of
 from codex_adapter.events import ErrorSource
 from codex_adapter.probes import failures, requests, sessions, turns
-from codex_adapter.probes.installed import Installed
 from codex_adapter.probes.probe import Evidence, Probe, Promise, Start
 from codex_adapter.probes.stage import Connection, Stage
 from codex_adapter.probes.turns import FILE, GREETING, SERVER, finished
@@ -107,14 +105,6 @@ class CodexStage(Stage):
             retries=3,
         ),
     )
-
-    def __init__(self, config: CodexConfig) -> None:
-        self._config = config
-
-    @override
-    async def find(self, environ: Mapping[str, str]) -> Installed:
-        """Implement `Stage.find`."""
-        return await find_installed(self._config, environ)
 
     @override
     def connect(

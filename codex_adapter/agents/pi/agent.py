@@ -143,10 +143,12 @@ class PiAgent(Agent):
         self, config: RunConfig, root: Path, report: Callable[[Sequence[Finding | Verdict]], Awaitable[object]]
     ) -> str | None:
         """Implement `Agent.probe`."""
+        from codex_adapter.agents.pi.doctor import find_installed  # noqa: PLC0415 - no run needs it
         from codex_adapter.agents.pi.probes import PiStage  # noqa: PLC0415 - imports a web server
         from codex_adapter.probes.session import probe_all  # noqa: PLC0415 - imports a web server
 
-        return await probe_all(PiStage(own_config(config, PiConfig)), root, report)
+        find = partial(find_installed, own_config(config, PiConfig))
+        return await probe_all(PiStage(find), root, report)
 
     @override
     def login_command(self, config: RunConfig, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:

@@ -9,18 +9,23 @@ from pathlib import Path
 from typing import Any, Final
 
 from codex_adapter.agents.pi.advice import INSTALL, LOGIN
-from codex_adapter.agents.pi.binary import find_binary, release_of
+from codex_adapter.agents.pi.binary import PROGRAM, release_of
 from codex_adapter.agents.pi.command import agent_directory, merge_environment
 from codex_adapter.agents.pi.config import PiConfig
-from codex_adapter.agents.pi.releases import FEATURES, MINIMUM, PROJECT_TRUST
-from codex_adapter.errors import BackendError, SpawnError
+from codex_adapter.agents.pi.releases import PROJECT_TRUST, RELEASES
 from codex_adapter.file_systems import Inquiry, inquire
-from codex_adapter.findings import AgentReport, BinaryReport, Finding, home_finding
-from codex_adapter.probes.installed import Installed
+from codex_adapter.findings import AgentReport, Finding, home_finding
+from codex_adapter.probes.installed import (
+    Installed,
+    binary_report,
+    find_or_report,
+    program_finding,
+    release_finding,
+)
 from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.runtime.login_files import read_json
 from codex_adapter.runtime.program_output import read_output
-from codex_adapter.runtime.programs import Binary, Version
+from codex_adapter.runtime.programs import Binary
 
 __all__ = ["examine", "find_installed"]
 
@@ -29,6 +34,8 @@ _VARIABLES: Final = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "O
 _HOME: Final = "PI_CODING_AGENT_DIR"
 _PATIENCE: Final = 20.0
 _NO_START: Final = f"It needs Node.js 22.19 or newer on PATH (0.74: 20.6). Then install it again: {INSTALL}"
+_NO_RELEASE: Final = f"Check that it is pi: {INSTALL}"
+_UPGRADE: Final = f"Install release {PROJECT_TRUST.since} or newer: {INSTALL}"
 _NO_SANDBOX: Final = (
     "With --sandbox read-only, the agent has only tools that read files. With danger-full-access, nothing limits its "
     "commands: run it in a container."
@@ -57,35 +64,18 @@ async def examine(config: PiConfig) -> AgentReport:
 
 async def find_installed(config: PiConfig, environ: Mapping[str, str]) -> Installed:
     """Find the CLI that a run would execute, its release, and whether it starts (S6, S8)."""
-    try:
-        binary = await inquire(lambda inquiry: find_binary(config, environ, inquiry.at))
-    except SpawnError as error:
-        problem = "not found" if error.not_found else "cannot be executed"
-        return Installed(None, None, [Finding("pi", "failed", problem, error.advice)])
-    except BackendError as error:
-        return Installed(None, None, [Finding("pi", "failed", "no answer", error.advice)])
+    binary = await find_or_report(PROGRAM, config, environ)
+    if isinstance(binary, Installed):
+        return binary
     release = await release_of(binary, environ, config)
-    supported = None if release is None else release[:3] >= MINIMUM[:3]
-    report = BinaryReport(
-        path=binary.path,
-        origin=binary.origin,
-        version=None if release is None else str(release),
-        supported=supported,
-        features={} if release is None else {feature.about: feature.holds(release) for feature in FEATURES},
-    )
+    report = binary_report(binary, release, RELEASES)
     if not await _starts(binary, environ):
         return Installed(report, release, [Finding("pi", "failed", f"{binary.path} does not start", _NO_START)])
-    found = Finding("pi", "ok", f"{binary.path} (from {binary.origin})")
-    return Installed(report, release, [found, _release_finding(release, supported)])
-
-
-def _release_finding(release: Version | None, supported: bool | None) -> Finding:
     if release is None:
-        return Finding("release", "failed", "the program prints no release", f"Check that it is pi: {INSTALL}")
-    if not supported:
-        advice = f"Install release {PROJECT_TRUST.since} or newer: {INSTALL}"
-        return Finding("release", "failed", f"{release}, which is not supported", advice)
-    return Finding("release", "ok", f"{release}, supported")
+        of_release = Finding("release", "failed", "the program prints no release", _NO_RELEASE)
+    else:
+        of_release = release_finding(release, RELEASES, _UPGRADE)
+    return Installed(report, release, [program_finding(PROGRAM, binary), of_release])
 
 
 async def _starts(binary: Binary, environ: Mapping[str, str]) -> bool:

@@ -13,11 +13,9 @@ from codex_adapter.agents.pi import extension_keys as keys
 from codex_adapter.agents.pi.binary import PROGRAM
 from codex_adapter.agents.pi.command import QUIET
 from codex_adapter.agents.pi.config import PiConfig
-from codex_adapter.agents.pi.doctor import find_installed
 from codex_adapter.agents.pi.kind import KIND
 from codex_adapter.agents.pi.releases import RELEASES
 from codex_adapter.probes import failures, requests, sessions, turns
-from codex_adapter.probes.installed import Installed
 from codex_adapter.probes.probe import Probe
 from codex_adapter.probes.stage import Connection, Stage
 from codex_adapter.runtime.programs import Version
@@ -63,14 +61,6 @@ class PiStage(Stage):
         failures.refused(),
         failures.retried((RELEASES.quirk("retries_reported"),)),
     )
-
-    def __init__(self, config: PiConfig) -> None:
-        self._config = config
-
-    @override
-    async def find(self, environ: Mapping[str, str]) -> Installed:
-        """Implement `Stage.find`."""
-        return await find_installed(self._config, environ)
 
     @override
     def connect(

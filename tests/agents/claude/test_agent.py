@@ -274,12 +274,17 @@ async def test_the_report_of_doctor(stage: Stage, monkeypatch: pytest.MonkeyPatc
     assert report.sandbox_findings[0].found == "the sandbox of releases before 2.1.152 may not start"
     assert report.binary is not None
     assert report.binary.features["a sandbox that must start"] is False
+    assert {"plan_by_todo_write", "warms_up"} < report.binary.differences.keys()
     stage.write(release="2.1.152")
     report = await AGENT.examine(stage.config)
     assert (report.sandbox, report.sandbox_findings[0].found) == (False, "bwrap and socat not found")
     for release, words in (("1.0.1", "not supported"), ("x", "prints no release")):
         stage.write(release=release)
-        assert words in (await AGENT.examine(stage.config)).findings[1].found
+        report = await AGENT.examine(stage.config)
+        assert words in report.findings[1].found
+        assert report.binary is not None
+        assert not report.binary.features
+        assert not report.binary.differences
 
 
 @pytest.mark.rule("S10", "AG9")
