@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from shutil import which
-from typing import Final
+from typing import Any, Final
 
 import trio
 
@@ -16,7 +17,9 @@ from codex_adapter.agents.claude.command import config_directory, merge_environm
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.extensions import RunOptions
 from codex_adapter.agents.claude.releases import MINIMUM, RELEASES, SANDBOX
+from codex_adapter.agents.claude.user_files import login_directory, state_file
 from codex_adapter.errors import BackendError
+from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.findings import AgentReport, Finding, home_finding
 from codex_adapter.probes.installed import (
     Installed,
@@ -26,12 +29,18 @@ from codex_adapter.probes.installed import (
     release_finding,
 )
 from codex_adapter.runtime.containment.containment import Containment
+from codex_adapter.runtime.login_files import read_json
 
 __all__ = ["examine", "find_installed"]
 
-_VARIABLES: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
-_CREDENTIALS: Final = ".credentials.json"
-_NO_LOGIN: Final = "Run `codex-adapter login --agent claude_code`, or set ANTHROPIC_API_KEY."
+_VARIABLES: Final = (
+    *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
+    *("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"),
+)
+_NO_LOGIN: Final = (
+    "Run `codex-adapter login --agent claude_code`, or set ANTHROPIC_API_KEY, or CLAUDE_CODE_OAUTH_TOKEN for a "
+    "subscription."
+)
 _NO_RELEASE: Final = "Run it with --version. Check that it is Claude Code, built for this system."
 _UPGRADE: Final = f"Install release {MINIMUM} or newer: npm install -g @anthropic-ai/claude-code"
 _NO_SANDBOX: Final = (
@@ -53,8 +62,8 @@ async def examine(config: ClaudeConfig) -> AgentReport:
     """Examine the CLI that a run with this configuration would execute, and try its sandbox (S6, S8)."""
     environ = merge_environment(os.environ, config, {}, RunOptions())
     binary, release, findings = await find_installed(config, environ)
-    findings.append(home_finding("CLAUDE_CONFIG_DIR", environ.get("CLAUDE_CONFIG_DIR"), "~/.claude"))
-    login = _login(environ)
+    home, login = await inquire(partial(_read_home, environ=environ))
+    findings.append(home)
     logins = [name for name, found in login.items() if found]
     if logins:
         findings.append(Finding("login", "ok", " and ".join(logins)))
@@ -95,10 +104,25 @@ async def find_installed(config: ClaudeConfig, environ: Mapping[str, str]) -> In
     return Installed(binary_report(binary, release, RELEASES), release, findings)
 
 
-def _login(environ: Mapping[str, str]) -> dict[str, bool]:
-    directory = config_directory(environ)
-    file = directory is not None and Path(directory, _CREDENTIALS).is_file()
-    return {_CREDENTIALS: file, **{name: bool(environ.get(name)) for name in _VARIABLES}}
+def _read_home(inquiry: Inquiry, environ: Mapping[str, str]) -> tuple[Finding, dict[str, bool]]:
+    """Return whether each place of a login has one: of a subscription, an API key, a helper or a cloud."""
+    directory, logins, state = config_directory(environ), login_directory(environ), state_file(environ)
+    inquiry.at("CLAUDE_CONFIG_DIR directory", directory or "")
+    settings = {} if directory is None else _read(Path(directory, "settings.json"))
+    variables = settings.get("env")
+    login = {
+        ".credentials.json": logins is not None and bool(_read(Path(logins, ".credentials.json")).get("claudeAiOauth")),
+        ".claude.json": state is not None and bool(_read(Path(state)).get("primaryApiKey")),
+        "settings.json": bool(settings.get("apiKeyHelper"))
+        or (isinstance(variables, dict) and any(variables.get(name) for name in _VARIABLES)),
+        **{name: bool(environ.get(name)) for name in _VARIABLES},
+    }
+    return home_finding("CLAUDE_CONFIG_DIR", environ.get("CLAUDE_CONFIG_DIR"), "~/.claude"), login
+
+
+def _read(file: Path) -> dict[str, Any]:
+    content = read_json(file)
+    return content if isinstance(content, dict) else {}
 
 
 async def _sandbox_works(environ: Mapping[str, str]) -> bool:

@@ -257,8 +257,7 @@ def test_the_login_is_a_command_of_the_cli(stage: Stage) -> None:
 
 @pytest.mark.rule("C4")
 async def test_the_report_of_doctor(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
+    remove_logins(monkeypatch)
     monkeypatch.setenv("PATH", "/nowhere")
     report = await AGENT.examine(stage.config)
     assert [(finding.subject, finding.state) for finding in report.findings] == [
@@ -267,7 +266,7 @@ async def test_the_report_of_doctor(stage: Stage, monkeypatch: pytest.MonkeyPatc
         ("login", "warning"),
     ]
     stage.write(release="2.0.76")
-    (stage.root / "config" / ".credentials.json").touch()
+    (stage.root / "config" / ".credentials.json").write_text('{"claudeAiOauth": {"accessToken": "x"}}')
     report = await AGENT.examine(stage.config)
     assert [finding.state for finding in report.findings] == ["ok"] * 4
     assert (report.sandbox, report.logged_in) == (False, True)
@@ -285,6 +284,47 @@ async def test_the_report_of_doctor(stage: Stage, monkeypatch: pytest.MonkeyPatc
         assert report.binary is not None
         assert not report.binary.features
         assert not report.binary.differences
+
+
+@pytest.mark.rule("C4")
+@pytest.mark.parametrize(
+    ("file", "content", "found"),
+    [
+        (".credentials.json", {"claudeAiOauth": {"accessToken": "x"}}, True),
+        (".credentials.json", {"claudeAiOauth": {}}, False),
+        (".credentials.json", ["claudeAiOauth"], False),
+        (".claude.json", {"primaryApiKey": "x"}, True),
+        (".claude.json", {"theme": "dark"}, False),
+        ("settings.json", {"apiKeyHelper": "cat key"}, True),
+        ("settings.json", {"env": {"CLAUDE_CODE_USE_BEDROCK": "1"}}, True),
+        ("settings.json", {"env": {"ANTHROPIC_MODEL": "opus"}}, False),
+        ("settings.json", {"env": ["ANTHROPIC_API_KEY"]}, False),
+    ],
+)
+async def test_doctor_finds_a_login_in_a_file(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, file: str, content: object, found: bool
+) -> None:
+    remove_logins(monkeypatch)
+    (stage.root / "config" / file).write_text(json.dumps(content))
+    report = await AGENT.examine(stage.config)
+    assert {name for name, is_there in report.login.items() if is_there} == ({file} if found else set())
+    assert report.logged_in is found
+
+
+@pytest.mark.rule("C4")
+@pytest.mark.parametrize("name", ["ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_VERTEX"])
+async def test_doctor_finds_a_login_in_a_variable(stage: Stage, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    remove_logins(monkeypatch)
+    monkeypatch.setenv(name, "1")
+    report = await AGENT.examine(stage.config)
+    assert ("login", "ok", name) in [(finding.subject, finding.state, finding.found) for finding in report.findings]
+
+
+def remove_logins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the variables of all logins."""
+    clouds = [f"CLAUDE_CODE_USE_{cloud}" for cloud in ("BEDROCK", "VERTEX", "FOUNDRY")]
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", *clouds):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.mark.rule("S10", "AG9")
