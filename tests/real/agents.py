@@ -22,7 +22,16 @@ from codex_adapter.testing.scenario import Item, Message
 
 from .releases import installed
 
-__all__ = ["AGENTS", "RealAgent", "claude_programs", "each_agent", "node_path", "pi_programs", "write_pi_files"]
+__all__ = [
+    "AGENTS",
+    "OtherRelease",
+    "RealAgent",
+    "claude_programs",
+    "each_agent",
+    "node_path",
+    "pi_programs",
+    "write_pi_files",
+]
 
 
 class RealAgent(NamedTuple):
@@ -56,6 +65,22 @@ class RealAgent(NamedTuple):
             (root / name).mkdir(exist_ok=True)
         places = {"HOME": str(root / "home"), "TMPDIR": str(root / "tmp"), "PATH": os.environ["PATH"]}
         return {**places, "LANG": "C.UTF-8", **self.prepare(root, server)}
+
+
+class OtherRelease(NamedTuple):
+    """One program of an agent besides Codex: the name of its directory, and its path. It needs no pause."""
+
+    name: str
+    binary: Path
+    pause: float = 0.0
+
+    def needs(self, *_version: int, what: str) -> None:
+        """Skip a test of what no release of this agent has; the versions are of Codex."""
+        del what
+
+    def before(self, *_version: int) -> bool:
+        """Return false, as the versions are of Codex."""
+        return False
 
 
 def claude_programs() -> list[Path]:

@@ -2,66 +2,66 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 from typing_extensions import override
 
-from codex_adapter import RunConfig, RunRequest
-from codex_adapter.agents.claude.binary import find_binary
-from codex_adapter.agents.claude.config import ClaudeConfig
-from codex_adapter.errors import SpawnError
-from codex_adapter.testing import ModelServer, Scenario
+from codex_adapter import RunRequest
+from codex_adapter.agents.claude.releases import TURNS, parse_version
+from codex_adapter.testing import Answer, ModelServer, Scenario
 
+from .agents import OtherRelease, claude_programs
 from .oracle import Process
 from .stage import NO_RETRIES, Stage
 
-__all__ = ["ClaudeRelease", "ClaudeStage", "installed_claude"]
+__all__ = ["ClaudeRelease", "ClaudeStage", "claude_for_turns", "installed_claude"]
 
 
-class ClaudeRelease(NamedTuple):
-    """One Claude Code: its directory's name and its native binary."""
-
-    name: str
-    binary: Path
+class ClaudeRelease(OtherRelease):
+    """One Claude Code."""
 
     @override
     def __str__(self) -> str:
         return f"claude-{self.name}"
 
 
-@cache
 def installed_claude() -> tuple[ClaudeRelease, ...]:
-    """The releases in `$CLAUDE_RELEASES/<version>/`, the newest first; else the one in the wheel."""
-    directory = os.environ.get("CLAUDE_RELEASES")
-    found = Path(directory).glob("*/node_modules/@anthropic-ai/claude-code-linux-*/claude") if directory else ()
-    releases = {tuple(map(int, path.parents[3].name.split("."))): path for path in found}
-    if releases:
-        return tuple(ClaudeRelease(".".join(map(str, key)), releases[key]) for key in sorted(releases, reverse=True))
-    try:
-        return (ClaudeRelease("installed", Path(find_binary(ClaudeConfig(), os.environ).path)),)
-    except SpawnError:
-        return ()
+    """The releases in `$CLAUDE_RELEASES/<version>/`, the newest first; else the one that a run finds."""
+    named = bool(os.environ.get("CLAUDE_RELEASES"))
+    programs = reversed(claude_programs())
+    return tuple(ClaudeRelease(path.parents[3].name if named else "installed", path) for path in programs)
+
+
+def claude_for_turns() -> list[ClaudeRelease]:
+    """The programs that support turns, the newest first."""
+    return [found for found in installed_claude() if (parse_version(f"{found.name} (Claude Code)") or TURNS) >= TURNS]
 
 
 class ClaudeStage(Stage):
     """Where the runs of one test take place. The CLI's own files are in `home`."""
 
     agent = "claude_code"
+    shell_tool = "Bash"
+    skill_file = "$CLAUDE_CONFIG_DIR/skills/greeting/SKILL.md"
+    model_names = ("api/opus", "api/sonnet")
+    session_files = "projects"
+    agent_name = "Claude Code"
+    missing_server: Mapping[str, Any] = {"hint": "mcp_server_failed", "failure": "other"}
 
     def __init__(self, release: ClaudeRelease, root: Path) -> None:
-        super().__init__(cast("Any", release), root)
+        super().__init__(release, root)
+        self.home.mkdir()
         self._address = ""
 
     @override
     @contextmanager
     def model(self, scenario: Scenario, *, config: str = "", retries: str = NO_RETRIES) -> Iterator[ModelServer]:
         with ModelServer(scenario) as server:
-            self.home.mkdir(exist_ok=True)
             self._address = f"http://127.0.0.1:{server.port}"
             yield server
 
@@ -72,14 +72,15 @@ class ClaudeStage(Stage):
         variables = {**service, **settings, **self.oracle.environment, **(env or {})}
         return RunRequest(**{"prompt": prompt, "working_dir": str(self.workspace), "env": variables, **options})
 
+    @staticmethod
     @override
-    def run_config(self, **options: Any) -> RunConfig:
-        return ClaudeConfig(**{"binary": str(self.release.binary), "config_dir": str(self.home), **options})
+    def model_refusal(text: str) -> Answer:
+        return Answer(status=404, body={"type": "error", "error": {"type": "not_found_error", "message": text}})
 
-    @property
+    @staticmethod
     @override
-    def environment(self) -> dict[str, str]:
-        return {**os.environ, **dict(self.request().env), "CLAUDE_CONFIG_DIR": str(self.home)}
+    def sent(request: Mapping[str, Any]) -> str:
+        return json.dumps([request.get("system"), request["messages"]])
 
     @property
     @override

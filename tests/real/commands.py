@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ..cli.command import ADAPTER
-from .house import AnyStage
 from .stage import SOON, Stage
 
 __all__ = ["Told", "perform", "running", "told"]
@@ -48,7 +47,7 @@ class Told(NamedTuple):
 
 @contextmanager
 def running(
-    stage: AnyStage, command: str, *arguments: str, program: Sequence[str] = ADAPTER, **options: Any
+    stage: Stage, command: str, *arguments: str, program: Sequence[str] = ADAPTER, **options: Any
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A command under way; when the block has ended, so has the command, and nothing of it is left."""
     settings = stage.env | {"CODEX_HOME": str(stage.home)}

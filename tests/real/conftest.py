@@ -6,14 +6,14 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 
-from .claude_turns import ClaudeTurnRelease, ClaudeTurnStage, claude_for_turns
-from .pi_turns import PiTurnRelease, PiTurnStage, pi_for_turns
+from .claude_stage import ClaudeStage, claude_for_turns
+from .pi_stage import PiStage, pi_for_turns
 from .releases import Release, installed, sandbox_works
 from .stage import Stage
+from .stages import stage_of
 
 NONE = pytest.param(None, marks=pytest.mark.skip("no Codex CLI: install openai-codex-cli-bin, or set CODEX_RELEASES"))
 
@@ -36,29 +36,21 @@ def stage(release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture(params=list[object]([*installed(), *claude_for_turns(), *pi_for_turns()]) or [NONE], ids=str)
-def any_stage(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Stage | ClaudeTurnStage]:
+def any_stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     """A place for turns of one harness after the other, whose temporary files of ours are gone at the end."""
     ours = tmp_path / "ours"
     ours.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(ours))
-    release = request.param
-    if isinstance(release, ClaudeTurnRelease):
-        yield ClaudeTurnStage(release, tmp_path)
-    elif isinstance(release, PiTurnRelease):
-        yield PiTurnStage(cast("Any", release), tmp_path)
-    else:
-        yield Stage(release, tmp_path)
+    yield stage_of(request.param, tmp_path)
     assert list(ours.iterdir()) == []
 
 
 @pytest.fixture
-def any_sandbox(any_stage: Stage | ClaudeTurnStage) -> None:
+def any_sandbox(any_stage: Stage) -> None:
     """A test whose agent must be able to run commands in the CLI's own sandbox."""
-    if isinstance(any_stage, PiTurnStage):
+    if isinstance(any_stage, PiStage):
         return
-    if isinstance(any_stage, ClaudeTurnStage):
+    if isinstance(any_stage, ClaudeStage):
         works = all(map(shutil.which, ("bwrap", "socat")))
     else:
         works = sandbox_works(any_stage.release.binary)

@@ -15,8 +15,7 @@ from codex_adapter.harness.failures import failure
 from codex_adapter.spaces import Environment, Hook, Server, Skill
 from codex_adapter.testing import MCP_SERVER
 
-from .house import AnyStage
-from .stage import Outcome
+from .stage import Outcome, Stage
 
 __all__ = [
     "EMPTY",
@@ -38,7 +37,7 @@ EMPTY = Environment(spaces=(), instructions="", skills=(), hooks=(), servers=(),
 class Conversation:
     """Turns in one directory, each by a harness that knows nothing of the one before."""
 
-    def __init__(self, stage: AnyStage, directory: Path | None = None) -> None:
+    def __init__(self, stage: Stage, directory: Path | None = None) -> None:
         self.stage = stage
         self.directory = directory or stage.root / "conversation"
         self.directory.mkdir(exist_ok=True)
@@ -61,36 +60,36 @@ class Conversation:
     @property
     def home(self) -> Path:
         """The home of the CLI in its turns."""
-        return self.directory / self.stage.kind.removesuffix("_code")
+        return self.directory / self.stage.agent.removesuffix("_code")
 
 
 def environment(**fields: Any) -> Environment:
     return Environment(**{**{name: getattr(EMPTY, name) for name in EMPTY.__struct_fields__}, **fields})
 
 
-def skill(stage: AnyStage) -> Skill:
+def skill(stage: Stage) -> Skill:
     directory = stage.root / "store" / "skills" / "greeting"
     directory.mkdir(parents=True)
     (directory / "SKILL.md").write_text("---\nname: greeting\ndescription: How one greets.\n---\nSay ahoy.\n")
     return Skill(name="greeting", description="How one greets.", space="one", directory=str(directory))
 
 
-def hook(stage: AnyStage, event: Any = "before_tool", matcher: str | None = None) -> Hook:
+def hook(stage: Stage, event: Any = "before_tool", matcher: str | None = None) -> Hook:
     command = f"cat >/dev/null; echo {event} >> {stage.root}/hooked"
     return Hook(name="note", event=event, command=command, matcher=matcher, timeout=10, space="one")
 
 
-def hooked(stage: AnyStage) -> list[str]:
+def hooked(stage: Stage) -> list[str]:
     path = stage.root / "hooked"
     return path.read_text().split() if path.exists() else []
 
 
-def server(stage: AnyStage) -> Server:
+def server(stage: Stage) -> Server:
     arguments = ("-I", "-S", MCP_SERVER, "ok", stage.oracle.word)
     return Server(name="scripted", command=sys.executable, args=arguments, env={}, cwd=None, url=None, space="one")
 
 
-def everything(stage: AnyStage) -> Environment:
+def everything(stage: Stage) -> Environment:
     return environment(
         instructions="# Space one\n\nBe brief, says the space.",
         skills=(skill(stage),),

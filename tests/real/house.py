@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 
 from codex_adapter.protocols.turns import RunTurnRequest, SpaceSpec
 
-from .claude_turns import ClaudeTurnStage
 from .stage import Stage
 
-__all__ = ["AnyStage", "settings", "turn_program", "write_house"]
-
-AnyStage: TypeAlias = Stage | ClaudeTurnStage
+__all__ = ["settings", "turn_program", "write_house"]
 
 _TURN_PROGRAM: Final = """
 import sys
@@ -34,18 +31,18 @@ trio.run(client.run_turn, msgspec.json.decode(request, type=RunTurnRequest), Ses
 """A turn in a process of its own, its events on standard output."""
 
 
-def turn_program(stage: AnyStage, request: RunTurnRequest) -> list[str]:
+def turn_program(stage: Stage, request: RunTurnRequest) -> list[str]:
     """The command line of a process that runs one turn and writes its events to standard output."""
-    words = [stage.kind, *(msgspec.json.encode(part).decode() for part in (stage.config_fields, request))]
+    words = [stage.agent, *(msgspec.json.encode(part).decode() for part in (stage.config_fields, request))]
     return [sys.executable, "-c", _TURN_PROGRAM, *words]
 
 
-def settings(stage: AnyStage) -> str:
+def settings(stage: Stage) -> str:
     """The settings of a space whose agent runs commands."""
     return "" if stage.permissions is None else f'settings.permissions = "{stage.permissions}"\n'
 
 
-def write_house(stage: AnyStage) -> SpaceSpec:
+def write_house(stage: Stage) -> SpaceSpec:
     """The space, in the registry of an `aspHome`, and how it is asked for."""
     directory = stage.root / "asp" / "registry" / "house" / "1.0.0"
     (directory / "skills" / "greeting").mkdir(parents=True)

@@ -15,8 +15,8 @@ from codex_adapter.protocols.turns import RunTurnRequest, SpaceSpec
 
 from ..protocols.rounds import Broken
 from ..protocols.turns.event_rules import check_events
-from .house import AnyStage, turn_program
-from .stage import SOON
+from .house import turn_program
+from .stage import SOON, Stage
 
 __all__ = ["Instant", "MortalTalk", "Told", "check"]
 
@@ -57,7 +57,7 @@ class Told(NamedTuple):
 class MortalTalk:
     """A conversation, turn by turn, each in a process of its own."""
 
-    def __init__(self, stage: AnyStage) -> None:
+    def __init__(self, stage: Stage) -> None:
         self._stage = stage
         self._key: str | None = None
         self._number = 0
@@ -110,7 +110,7 @@ class MortalTalk:
                 process.kill()
 
 
-def _listen(stage: AnyStage, process: subprocess.Popen[bytes], instant: Instant | None) -> tuple[list[Any], bool]:
+def _listen(stage: Stage, process: subprocess.Popen[bytes], instant: Instant | None) -> tuple[list[Any], bool]:
     """The whole events until the end of the output, and whether the instant came before."""
     killed: list[bool] = []
     timer: Timer | None = None

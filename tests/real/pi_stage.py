@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any
 
+import pytest
 from typing_extensions import override
 
-from codex_adapter import RunConfig, RunRequest
-from codex_adapter.agents.pi.config import PiConfig
+from codex_adapter import RunRequest
+from codex_adapter.agents.pi.releases import TURNS, parse_version
 from codex_adapter.testing import ModelServer, Scenario
 
-from .agents import node_path, pi_programs, write_pi_files
+from .agents import OtherRelease, node_path, pi_programs, write_pi_files
 from .oracle import Process
 from .stage import NO_RETRIES, NOWHERE, Stage
 
-__all__ = ["PiRelease", "PiStage", "installed_pi"]
+__all__ = ["PiRelease", "PiStage", "installed_pi", "pi_for_turns"]
 
 
-class PiRelease(NamedTuple):
-    """One pi: the name of its directory and its program."""
+class PiRelease(OtherRelease):
+    """One pi."""
 
-    name: str
-    binary: Path
+    @override
+    def needs(self, *_version: int, what: str) -> None:
+        if any(word in what for word in ("hooks", "sandbox")):
+            pytest.skip("pi has no hooks, no MCP servers and no sandbox")
 
     @override
     def __str__(self) -> str:
@@ -38,24 +42,36 @@ def installed_pi() -> tuple[PiRelease, ...]:
     return tuple(PiRelease(path.parents[2].name if named else "installed", path) for path in reversed(pi_programs()))
 
 
+def pi_for_turns() -> list[PiRelease]:
+    """Return the programs that support turns, the newest first."""
+    return [found for found in installed_pi() if (parse_version(found.name) or TURNS) >= TURNS]
+
+
 class PiStage(Stage):
     """Where the runs of one test take place. The CLI's own files are in `home`. It has no sandbox of its own."""
 
     agent = "pi"
+    shell_tool = "bash"
+    skill_file = "$PI_CODING_AGENT_DIR/skills/greeting/SKILL.md"
+    skill_line = "<name>{name}</name>\n    <description>{description}</description>"
+    agent_name = "Pi"
+    missing_server: Mapping[str, Any] = {}
+    permissions: str | None = "full"
     modes = ("danger-full-access",)
     takes_schema = False
     # The program waits as soon as its own pipe is full, too.
     unread_thoughts = 16
 
     def __init__(self, release: PiRelease, root: Path) -> None:
-        super().__init__(cast("Any", release), root)
+        super().__init__(release, root)
+        self.home.mkdir()
         self.path = node_path(release.binary)
 
     @override
     @contextmanager
     def model(self, scenario: Scenario, *, config: str = "", retries: str = NO_RETRIES) -> Iterator[ModelServer]:
         with ModelServer(scenario) as server:
-            write_pi_files(self.home, server.base_url)
+            write_pi_files(self.home, server.base_url, ("mock-model", "other/model", "third-model"))
             yield server
 
     @override
@@ -64,14 +80,16 @@ class PiStage(Stage):
         variables = {**places, **self.oracle.environment, **(env or {})}
         return RunRequest(**{"prompt": prompt, "working_dir": str(self.workspace), "env": variables, **options})
 
-    @override
-    def run_config(self, **options: Any) -> RunConfig:
-        return PiConfig(**{"binary": str(self.release.binary), "agent_dir": str(self.home), **options})
-
     @property
     @override
-    def environment(self) -> dict[str, str]:
-        return {**os.environ, **dict(self.request().env), "PI_CODING_AGENT_DIR": str(self.home)}
+    def config_fields(self) -> dict[str, Any]:
+        # The list of models has the variables of the configuration, not those of a turn.
+        return {**super().config_fields, "env": {"PATH": self.path}}
+
+    @staticmethod
+    @override
+    def sent(request: Mapping[str, Any]) -> str:
+        return json.dumps([request.get("instructions"), request["input"]])
 
     @property
     @override

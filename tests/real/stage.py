@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import trio
 
@@ -24,9 +24,12 @@ from codex_adapter import (
     RunRequest,
     open_run,
 )
-from codex_adapter.agents.codex.harness import CodexHarness
+from codex_adapter.agents import agent_of
+from codex_adapter.harness import Harness
+from codex_adapter.options import Option
 from codex_adapter.testing import Answer, ModelServer, Scenario, Shell, mcp_config
 
+from .agents import OtherRelease
 from .oracle import Oracle, Process
 from .releases import Release
 
@@ -55,8 +58,6 @@ class Stage:
     """Where the runs of one test take place, all with one release."""
 
     agent = "codex"
-    harness_id = "codex"
-    kind = "codex"
     shell_tool = "shell"
     skill_file = "$CODEX_HOME/skills/greeting/SKILL.md"
     skill_line = "{name}: {description}"
@@ -72,8 +73,9 @@ class Stage:
     """Thoughts of 2 kB that fill the pipe of a consumer that does not read, while the agent goes on to its command."""
     missing_server: Mapping[str, Any] = {"hint": "mcp_server_failed", "exitStatus": 1}
 
-    def __init__(self, release: Release, root: Path) -> None:
-        self.release = release
+    def __init__(self, release: Release | OtherRelease, root: Path) -> None:
+        # The tests of Codex use what only its releases have.
+        self.release = cast("Release", release)
         self.oracle = Oracle()
         self.root = root
         self.workspace = root / "workspace"
@@ -98,10 +100,19 @@ class Stage:
         """Configuration of the scripted MCP server; the oracle's word is in its argv, since it gets no variable."""
         return mcp_config(name).replace('"ok"]', f'"ok", "{self.oracle.word}"]')
 
+    def option(self, place: str) -> Option:
+        """The option of the agent for its `program` or its `home`."""
+        return next(option for option in agent_of(self.agent).options if option.place == place)
+
+    @property
+    def harness_id(self) -> str:
+        """The name by which turns select the harness."""
+        return str(agent_of(self.agent).harness_id)
+
     @property
     def environment(self) -> dict[str, str]:
         """All variables of a command line that runs the CLI."""
-        return {**os.environ, **dict(self.request().env), "CODEX_HOME": str(self.home)}
+        return {**os.environ, **dict(self.request().env), str(self.option("home").variable): str(self.home)}
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -137,23 +148,28 @@ class Stage:
         return dict(self.request().env)
 
     @property
-    def config_fields(self) -> dict[str, str]:
+    def config_fields(self) -> dict[str, Any]:
         """The fields of the configuration."""
-        return {"binary": str(self.release.binary), "codex_home": str(self.home)}
+        return {"binary": str(self.release.binary), str(self.option("home").field): str(self.home)}
 
-    def harness(self) -> CodexHarness:
+    def harness(self) -> Harness:
         """A harness that knows nothing of earlier ones."""
-        return CodexHarness(self.config())
+        return agent_of(self.agent).harness(self.run_config())
+
+    @property
+    def program_options(self) -> list[str]:
+        """The options of the command line that name this program and its home."""
+        return [self.option("program").name, str(self.release.binary), self.option("home").name, str(self.home)]
 
     @property
     def turn_options(self) -> list[str]:
-        """The options by which the command line uses this release for a turn."""
-        return ["--codex", str(self.release.binary), "--codex-home", str(self.home)]
+        """The options by which the command line uses this program for a turn."""
+        return ["--harness", self.harness_id, *self.program_options]
 
     @property
     def daemon_options(self) -> list[str]:
-        """The options by which a daemon uses this release."""
-        return self.turn_options
+        """The options by which a daemon uses this program."""
+        return ["--agent", self.agent, *self.program_options]
 
     @staticmethod
     def model_refusal(text: str) -> Answer:
@@ -168,11 +184,14 @@ class Stage:
 
     def agent_pid(self) -> int:
         """The process of the CLI itself; raises LookupError."""
-        return self.oracle.agent().pid
+        for process in self.oracle.look():
+            if self.is_agent(process):
+                return process.pid
+        raise LookupError(f"no living process of the run is {self.agent_name}")
 
     def run_config(self, **options: Any) -> RunConfig:
         """The configuration of the agent's backend."""
-        return self.config(**options)
+        return agent_of(self.agent).config_type(**{**self.config_fields, **options})
 
     @asynccontextmanager
     async def running(self, request: RunRequest | None = None, **config: Any) -> AsyncIterator[RunHandle]:

@@ -9,10 +9,11 @@ import pytest
 from codex_adapter import RunCancelled
 from codex_adapter.testing import McpCall, Shell, answer, script
 
-from .claude_stage import ClaudeRelease, ClaudeStage, installed_claude
-from .pi_stage import PiRelease, PiStage, installed_pi
+from .claude_stage import installed_claude
+from .pi_stage import installed_pi
 from .releases import installed
 from .stage import Stage
+from .stages import stage_of
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("K4")]
 
@@ -31,8 +32,7 @@ def each_stage(request: pytest.FixtureRequest, tmp_path: Path) -> Stage:
     """A place for runs of each agent in turn."""
     if request.param is None:
         pytest.skip("no agent CLI: install openai-codex-cli-bin or claude-agent-sdk")
-    kinds: dict[type, type[Stage]] = {ClaudeRelease: ClaudeStage, PiRelease: PiStage}
-    return kinds.get(type(request.param), Stage)(request.param, tmp_path)
+    return stage_of(request.param, tmp_path)
 
 
 def _in_mode(stage: Stage, mode: str) -> None:

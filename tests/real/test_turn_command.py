@@ -12,13 +12,13 @@ from codex_adapter.testing import Shell, answer, script
 
 from ..protocols.turns.event_rules import check_events
 from .commands import Told, running, told
-from .house import AnyStage, settings
-from .stage import SOON
+from .house import settings
+from .stage import SOON, Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("C13", "U8")]
 
 
-def words(stage: AnyStage, *more: str) -> list[str]:
+def words(stage: Stage, *more: str) -> list[str]:
     """The command line; the space is in the directory that the command is started in."""
     space = stage.workspace / "house"
     if not space.exists():
@@ -30,7 +30,7 @@ def words(stage: AnyStage, *more: str) -> list[str]:
     return ["--space", "space:path:house", *place, *more]
 
 
-def turn(stage: AnyStage, *more: str) -> Told:
+def turn(stage: Stage, *more: str) -> Told:
     """The command from its start to its end."""
     with running(stage, "turn", *words(stage, *more)) as process:
         return told(process)
@@ -46,7 +46,7 @@ def checked(done: Told) -> dict[str, Any]:
 
 @pytest.mark.smoke
 @pytest.mark.usefixtures("any_sandbox")
-def test_a_conversation_goes_on_from_one_command_to_the_next(any_stage: AnyStage) -> None:
+def test_a_conversation_goes_on_from_one_command_to_the_next(any_stage: Stage) -> None:
     stage = any_stage
     stage.release.needs(0, 77, what="skills")
     pause = stage.release.pause
@@ -71,7 +71,7 @@ def test_a_conversation_goes_on_from_one_command_to_the_next(any_stage: AnyStage
     assert not (stage.home / stage.session_files).exists()
 
 
-def test_a_turn_that_a_signal_broke_off_leaves_nothing_and_is_gone_on_with(any_stage: AnyStage) -> None:
+def test_a_turn_that_a_signal_broke_off_leaves_nothing_and_is_gone_on_with(any_stage: Stage) -> None:
     stage = any_stage
     stage.release.needs(0, 77, what="skills")
     pause = stage.release.pause
@@ -92,7 +92,7 @@ def test_a_turn_that_a_signal_broke_off_leaves_nothing_and_is_gone_on_with(any_s
 
 
 @pytest.mark.rule("K1", "E1")
-def test_a_turn_whose_model_never_answers_ends_with_its_time_limit(any_stage: AnyStage) -> None:
+def test_a_turn_whose_model_never_answers_ends_with_its_time_limit(any_stage: Stage) -> None:
     stage = any_stage
     stage.release.needs(0, 77, what="skills")
     pause = stage.release.pause
@@ -110,7 +110,7 @@ def test_a_turn_whose_model_never_answers_ends_with_its_time_limit(any_stage: An
     assert "Say one." in asked
 
 
-def test_whose_model_is_refused_is_told_which_there_are(any_stage: AnyStage) -> None:
+def test_whose_model_is_refused_is_told_which_there_are(any_stage: Stage) -> None:
     stage = any_stage
     stage.release.needs(0, 125, what="a list of models")
     with stage.model(script(answer("No."))) as server:

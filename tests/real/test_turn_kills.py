@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ..protocols.rounds import Failure, play_all
-from .claude_turns import claude_for_turns
-from .pi_turns import pi_for_turns
+from .claude_stage import claude_for_turns
+from .pi_stage import pi_for_turns
 from .releases import installed
 from .turn_kills import Round, play, play_claude, play_pi, summary
 

@@ -12,12 +12,13 @@ from codex_adapter.protocols.turns import RunTurnRequest, SpaceSpec, Target, cre
 from codex_adapter.testing import Shell, answer, script
 
 from ..protocols.turns.listener import Listener
-from .house import AnyStage, settings
+from .house import settings
+from .stage import Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("Z11", "U10")]
 
 
-async def turn(stage: AnyStage, **fields: Any) -> dict[str, Any]:
+async def turn(stage: Stage, **fields: Any) -> dict[str, Any]:
     """A turn in the layout of the protocol: the project has the targets and is where the agent works."""
     asked: dict[str, Any] = {
         "external_session_id": "talk",
@@ -35,7 +36,7 @@ async def turn(stage: AnyStage, **fields: Any) -> dict[str, Any]:
     return told
 
 
-def write_project(stage: AnyStage) -> None:
+def write_project(stage: Stage) -> None:
     space = stage.workspace / "spaces" / "review"
     (space / "hooks").mkdir(parents=True)
     (space / "space.toml").write_text('schema = 1\nid = "review"\n' + settings(stage))
@@ -43,7 +44,7 @@ def write_project(stage: AnyStage) -> None:
     (stage.workspace / "asp-targets.toml").write_text(targets)
 
 
-def commands(stage: AnyStage) -> dict[str, str]:
+def commands(stage: Stage) -> dict[str, str]:
     """How an agent gives itself power, by what it changes."""
     hook = f'[[hook]]\\nname = "x"\\nevent = "session_start"\\ncommand = "touch {stage.root}/escaped"\\n'
     return {
@@ -59,7 +60,7 @@ def commands(stage: AnyStage) -> dict[str, str]:
 @pytest.mark.parametrize("change", ["hook", "permissions", "space"])
 @pytest.mark.parametrize("resumed", [True, False])
 @pytest.mark.usefixtures("any_sandbox")
-async def test_power_that_an_agent_gives_itself_is_refused(any_stage: AnyStage, change: str, resumed: bool) -> None:
+async def test_power_that_an_agent_gives_itself_is_refused(any_stage: Stage, change: str, resumed: bool) -> None:
     stage = any_stage
     stage.release.needs(0, 0, what="a sandbox")
     if change == "hook":
@@ -79,7 +80,7 @@ async def test_power_that_an_agent_gives_itself_is_refused(any_stage: AnyStage, 
     assert not (stage.root / "escaped").exists()
 
 
-async def test_what_somebody_accepts_is_used(any_stage: AnyStage) -> None:
+async def test_what_somebody_accepts_is_used(any_stage: Stage) -> None:
     stage = any_stage
     write_project(stage)
     change = Shell("echo Be brief, says the agent. > spaces/review/AGENTS.md")

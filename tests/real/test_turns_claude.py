@@ -12,7 +12,7 @@ import pytest
 from codex_adapter.spaces import Server
 from codex_adapter.testing import McpCall, RawItem, Shell, answer, script
 
-from .claude_turns import ClaudeTurnRelease, ClaudeTurnStage, claude_for_turns
+from .claude_stage import ClaudeStage, claude_for_turns
 from .conversation import Conversation, digests, environment, everything, hooked, skill, well
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("U14")]
@@ -21,13 +21,12 @@ NONE = pytest.param(None, marks=pytest.mark.skip("no Claude Code: install claude
 
 
 @pytest.fixture(params=list[object](claude_for_turns()) or [NONE], ids=str)
-def stage(request: pytest.FixtureRequest, tmp_path: Path) -> ClaudeTurnStage:
-    assert isinstance(request.param, ClaudeTurnRelease)
-    return ClaudeTurnStage(request.param, tmp_path)
+def stage(request: pytest.FixtureRequest, tmp_path: Path) -> ClaudeStage:
+    return ClaudeStage(request.param, tmp_path)
 
 
 @pytest.fixture
-def conversation(stage: ClaudeTurnStage) -> Conversation:
+def conversation(stage: ClaudeStage) -> Conversation:
     return Conversation(stage)
 
 
@@ -38,7 +37,7 @@ def use(name: str) -> RawItem:
 
 @pytest.mark.rule("U15")
 async def test_an_environment_is_used_and_gone_from_the_next_turn(
-    stage: ClaudeTurnStage, conversation: Conversation
+    stage: ClaudeStage, conversation: Conversation
 ) -> None:
     first_steps = (use("greeting"), McpCall("scripted", "destructive"), "used")
     with stage.model(script(*first_steps, use("greeting"), McpCall("scripted", "destructive"), "gone")) as model:
@@ -66,7 +65,7 @@ async def test_an_environment_is_used_and_gone_from_the_next_turn(
 @pytest.mark.parametrize("permissions", ["read-only", "workspace-write", "full"])
 @pytest.mark.parametrize("inside", ["", "below"])
 async def test_settings_hooks_and_servers_of_the_project_do_not_count(
-    stage: ClaudeTurnStage, conversation: Conversation, permissions: Any, inside: str
+    stage: ClaudeStage, conversation: Conversation, permissions: Any, inside: str
 ) -> None:
     subprocess.run(["git", "init", "-q", stage.workspace], check=True)  # noqa: ASYNC221 - quick
     cwd = stage.workspace / inside
@@ -89,7 +88,7 @@ async def test_settings_hooks_and_servers_of_the_project_do_not_count(
 
 
 async def test_the_users_own_configuration_is_neither_seen_nor_changed(
-    stage: ClaudeTurnStage, conversation: Conversation
+    stage: ClaudeStage, conversation: Conversation
 ) -> None:
     command = f"touch {stage.root}/hooked"
     (stage.home / "skills" / "own").mkdir(parents=True)
@@ -110,7 +109,7 @@ async def test_the_users_own_configuration_is_neither_seen_nor_changed(
 
 
 @pytest.mark.rule("U15")
-async def test_a_server_that_starts_slowly_is_waited_for(stage: ClaudeTurnStage, conversation: Conversation) -> None:
+async def test_a_server_that_starts_slowly_is_waited_for(stage: ClaudeStage, conversation: Conversation) -> None:
     [quick] = everything(stage).servers
     words = " ".join([str(quick.command), *quick.args])
     slow = Server(
@@ -124,7 +123,7 @@ async def test_a_server_that_starts_slowly_is_waited_for(stage: ClaudeTurnStage,
 @pytest.mark.rule("U15")
 @pytest.mark.parametrize("permissions", ["read-only", "workspace-write"])
 async def test_an_agent_cannot_change_its_configuration(
-    stage: ClaudeTurnStage, conversation: Conversation, permissions: Any
+    stage: ClaudeStage, conversation: Conversation, permissions: Any
 ) -> None:
     home = conversation.home
     (stage.workspace / "try.sh").write_text(f"touch {home}/x {home}/projects/x {home}/skills/x; echo over")
@@ -137,7 +136,7 @@ async def test_an_agent_cannot_change_its_configuration(
 
 
 @pytest.mark.rule("U5")
-async def test_the_models_are_those_that_the_cli_lists(stage: ClaudeTurnStage) -> None:
+async def test_the_models_are_those_that_the_cli_lists(stage: ClaudeStage) -> None:
     models = await stage.harness().models()
     assert models is not None
     assert models[0] == "api/opus"

@@ -18,13 +18,13 @@ from codex_adapter.testing import MCP_SERVER, McpCall, Shell, answer, script
 
 from ..protocols.turns.event_rules import check_events, check_response
 from ..protocols.turns.listener import Listener
-from .house import AnyStage, settings, turn_program
-from .stage import SOON
+from .house import settings, turn_program
+from .stage import SOON, Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("U8", "U9", "U10", "Z2")]
 
 
-def write_spaces(stage: AnyStage) -> Path:
+def write_spaces(stage: Stage) -> Path:
     """An `aspHome` with a plain space, and one that has everything, which needs it."""
     registry = stage.root / "asp" / "registry"
     plain = registry / "plain" / "1.0.0"
@@ -47,7 +47,7 @@ def write_spaces(stage: AnyStage) -> Path:
     return stage.root / "asp"
 
 
-def request(stage: AnyStage, space: str, **fields: Any) -> RunTurnRequest:
+def request(stage: Stage, space: str, **fields: Any) -> RunTurnRequest:
     """A turn."""
     return RunTurnRequest(
         **{
@@ -64,7 +64,7 @@ def request(stage: AnyStage, space: str, **fields: Any) -> RunTurnRequest:
     )
 
 
-async def turn(stage: AnyStage, asked: RunTurnRequest) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+async def turn(stage: Stage, asked: RunTurnRequest) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """A turn by a client of its own, that goes as the protocol says: its response and its events."""
     listener = Listener()
     client = create_agent_spaces_client([stage.harness()])
@@ -76,7 +76,7 @@ async def turn(stage: AnyStage, asked: RunTurnRequest) -> tuple[dict[str, Any], 
     return told, listener.told
 
 
-async def test_what_a_space_has_is_used_and_gone_with_another_space(any_stage: AnyStage) -> None:
+async def test_what_a_space_has_is_used_and_gone_with_another_space(any_stage: Stage) -> None:
     stage = any_stage
     stage.release.needs(0, 147, what="other instructions within a conversation, hooks and servers")
     write_spaces(stage)
@@ -103,7 +103,7 @@ async def test_what_a_space_has_is_used_and_gone_with_another_space(any_stage: A
 
 
 @pytest.mark.rule("U11")
-async def test_what_a_space_has_is_named(any_stage: AnyStage) -> None:
+async def test_what_a_space_has_is_named(any_stage: Stage) -> None:
     stage = any_stage
     home = write_spaces(stage)
     client = create_agent_spaces_client([stage.harness()])
@@ -113,7 +113,7 @@ async def test_what_a_space_has_is_named(any_stage: AnyStage) -> None:
     stage.oracle.check()
 
 
-async def test_a_conversation_goes_on_after_its_process_was_killed_in_mid_turn(any_stage: AnyStage) -> None:
+async def test_a_conversation_goes_on_after_its_process_was_killed_in_mid_turn(any_stage: Stage) -> None:
     stage = any_stage
     write_spaces(stage)
     with stage.model(script(Shell("echo one"), answer("held", gate="never"), "third")) as model:

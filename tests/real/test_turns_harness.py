@@ -18,8 +18,7 @@ from codex_adapter.testing import Shell, answer, script
 from codex_adapter.turn_errors import TurnError
 
 from .conversation import EMPTY, Conversation, digests, environment, failed, hook, hooked, well
-from .house import AnyStage
-from .stage import SOON
+from .stage import SOON, Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("U9")]
 
@@ -56,7 +55,7 @@ trio.run(main)
 
 
 @pytest.fixture
-def conversation(any_stage: AnyStage) -> Conversation:
+def conversation(any_stage: Stage) -> Conversation:
     return Conversation(any_stage)
 
 
@@ -73,7 +72,7 @@ SKILLS = {
 
 @pytest.mark.rule("U10")
 @pytest.mark.parametrize("event", ["session_start", "prompt", "before_tool", "after_tool", "stop"])
-async def test_a_hook_of_each_event_runs(any_stage: AnyStage, conversation: Conversation, event: str) -> None:
+async def test_a_hook_of_each_event_runs(any_stage: Stage, conversation: Conversation, event: str) -> None:
     stage = any_stage
     stage.release.needs(0, 125, what="hooks, and MCP tools without approval")
     matcher = "Bash|apply_patch" if "tool" in event else None
@@ -84,7 +83,7 @@ async def test_a_hook_of_each_event_runs(any_stage: AnyStage, conversation: Conv
 
 
 @pytest.mark.rule("U8")
-async def test_a_conversation_goes_on_in_a_home_that_was_moved(any_stage: AnyStage, conversation: Conversation) -> None:
+async def test_a_conversation_goes_on_in_a_home_that_was_moved(any_stage: Stage, conversation: Conversation) -> None:
     stage = any_stage
     with stage.model(script("first", "second", "third")) as model:
         well(await conversation.turn(prompt="One."))
@@ -98,9 +97,7 @@ async def test_a_conversation_goes_on_in_a_home_that_was_moved(any_stage: AnySta
 
 
 @pytest.mark.rule("U8")
-async def test_a_conversation_goes_on_after_the_agent_was_killed(
-    any_stage: AnyStage, conversation: Conversation
-) -> None:
+async def test_a_conversation_goes_on_after_the_agent_was_killed(any_stage: Stage, conversation: Conversation) -> None:
     stage = any_stage
     with stage.model(script("first", answer("held", gate="never"), "third")) as model:
         well(await conversation.turn(prompt="One."))
@@ -136,7 +133,7 @@ async def test_a_conversation_goes_on_after_the_agent_was_killed(
     "turns", "A user copies a conversation together with its aspHome", "Both conversations continue independently"
 )
 async def test_a_copy_of_a_conversation_leaves_the_first_one_alone(
-    any_stage: AnyStage, conversation: Conversation
+    any_stage: Stage, conversation: Conversation
 ) -> None:
     stage = any_stage
     with stage.model(script("first", "second", "third")) as model:
@@ -151,14 +148,12 @@ async def test_a_copy_of_a_conversation_leaves_the_first_one_alone(
 
 
 @pytest.mark.rule("U8")
-async def test_a_conversation_goes_on_after_everything_was_killed(
-    any_stage: AnyStage, conversation: Conversation
-) -> None:
+async def test_a_conversation_goes_on_after_everything_was_killed(any_stage: Stage, conversation: Conversation) -> None:
     stage = any_stage
     with stage.model(script("first", answer("held", gate="never"), "third")) as model:
         well(await conversation.turn(prompt="One."))
         config = json.dumps(stage.config_fields)
-        words = [stage.kind, config, str(conversation.directory), str(stage.workspace), str(conversation.session)]
+        words = [stage.agent, config, str(conversation.directory), str(stage.workspace), str(conversation.session)]
         program = [sys.executable, "-c", PROGRAM, *words]
         env = {**os.environ, **stage.env}
         with subprocess.Popen(program, env=env) as process:  # noqa: ASYNC220 - quick, and it is to be killed
@@ -171,7 +166,7 @@ async def test_a_conversation_goes_on_after_everything_was_killed(
 
 
 @pytest.mark.rule("U5")
-async def test_a_conversation_goes_on_with_another_model(any_stage: AnyStage, conversation: Conversation) -> None:
+async def test_a_conversation_goes_on_with_another_model(any_stage: Stage, conversation: Conversation) -> None:
     stage = any_stage
     with stage.model(script("first", "second")) as model:
         one, other = stage.model_names
@@ -186,7 +181,7 @@ async def test_a_conversation_goes_on_with_another_model(any_stage: AnyStage, co
 @pytest.mark.rule("U8")
 @pytest.mark.parametrize("key", [NOBODYS, NOBODYS.upper(), "a name", "../..", "*", ""])
 async def test_a_session_that_is_not_there_is_refused_before_any_start(
-    any_stage: AnyStage, conversation: Conversation, key: str
+    any_stage: Stage, conversation: Conversation, key: str
 ) -> None:
     stage = any_stage
     with stage.model(script("never")) as model:
@@ -197,7 +192,7 @@ async def test_a_session_that_is_not_there_is_refused_before_any_start(
     assert [path.name for path in conversation.directory.iterdir()] == [f"{conversation.home.name}.lock"]
 
 
-async def test_every_skill_is_told_of_however_it_is_written(any_stage: AnyStage, conversation: Conversation) -> None:
+async def test_every_skill_is_told_of_however_it_is_written(any_stage: Stage, conversation: Conversation) -> None:
     stage = any_stage
     stage.release.needs(0, 77, what="skills")
     skills = []
@@ -215,7 +210,7 @@ async def test_every_skill_is_told_of_however_it_is_written(any_stage: AnyStage,
 
 
 @pytest.mark.rule("U10")
-async def test_attachments_are_shown_or_named(any_stage: AnyStage, conversation: Conversation) -> None:
+async def test_attachments_are_shown_or_named(any_stage: Stage, conversation: Conversation) -> None:
     stage = any_stage
     stage.release.needs(0, 53, what="images")
     image, text = stage.root / "a,b.bin", stage.root / "notes.txt"
@@ -231,7 +226,7 @@ async def test_attachments_are_shown_or_named(any_stage: AnyStage, conversation:
 
 @pytest.mark.rule("U10")
 async def test_variables_reach_the_agent_and_those_of_the_request_win(
-    any_stage: AnyStage, conversation: Conversation
+    any_stage: Stage, conversation: Conversation
 ) -> None:
     stage = any_stage
     given = environment(env={"OF_SPACE": "1", "OF_BOTH": "space"})
@@ -254,7 +249,7 @@ async def test_variables_reach_the_agent_and_those_of_the_request_win(
 @pytest.mark.rule("U10")
 @pytest.mark.parametrize(("permissions", "name"), [("read-only", "read-only"), (None, "workspace-write")])
 async def test_permissions_are_those_of_the_environment(
-    any_stage: AnyStage, conversation: Conversation, permissions: Any, name: str
+    any_stage: Stage, conversation: Conversation, permissions: Any, name: str
 ) -> None:
     stage = any_stage
     with stage.model(script(Shell("echo x > own"), answer("done", delay=stage.release.pause))):
@@ -268,7 +263,7 @@ async def test_permissions_are_those_of_the_environment(
     "An MCP server of a space does not start",
     "The turn fails and names the reason, instead of running without the server",
 )
-async def test_a_server_that_does_not_start_is_told(any_stage: AnyStage, conversation: Conversation) -> None:
+async def test_a_server_that_does_not_start_is_told(any_stage: Stage, conversation: Conversation) -> None:
     stage = any_stage
     stage.release.needs(0, 125, what="hooks, and MCP tools without approval")
     with stage.model(script("never")) as model:
@@ -279,7 +274,7 @@ async def test_a_server_that_does_not_start_is_told(any_stage: AnyStage, convers
 
 
 @pytest.mark.rule("U5", "U6")
-async def test_a_model_that_the_service_does_not_know_is_told(any_stage: AnyStage, conversation: Conversation) -> None:
+async def test_a_model_that_the_service_does_not_know_is_told(any_stage: Stage, conversation: Conversation) -> None:
     stage = any_stage
     with stage.model(script(fallback=stage.model_refusal("SAID-BY-THE-SERVICE"))):
         told_of = failed(await conversation.turn(model=f"{stage.model_names[0].partition('/')[0]}/nonsense"))

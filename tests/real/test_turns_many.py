@@ -14,7 +14,8 @@ from codex_adapter.testing import Route, Scenario, Shell, answer
 
 from ..protocols.turns.event_rules import check_events, check_response
 from ..protocols.turns.listener import Listener
-from .house import AnyStage, write_house
+from .house import write_house
+from .stage import Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("U1", "U2", "U4", "U7", "U8")]
 
@@ -27,7 +28,7 @@ def names(count: int) -> list[str]:
     return [f"talk-{number:02}" for number in range(count)]
 
 
-def scenario(stage: AnyStage, conversations: int, turns: int) -> Scenario:
+def scenario(stage: Stage, conversations: int, turns: int) -> Scenario:
     """Of each conversation its own answers: in every turn a command, and then words."""
 
     def route(name: str) -> Route:
@@ -47,7 +48,7 @@ def scenario(stage: AnyStage, conversations: int, turns: int) -> Scenario:
 class Talk:
     """One conversation."""
 
-    def __init__(self, stage: AnyStage, name: str, spec: SpaceSpec) -> None:
+    def __init__(self, stage: Stage, name: str, spec: SpaceSpec) -> None:
         self.stage = stage
         self.name = name
         self.spec = spec
@@ -88,7 +89,7 @@ class Talk:
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_many_conversations_at_once(any_stage: AnyStage, size: tuple[int, int]) -> None:
+async def test_many_conversations_at_once(any_stage: Stage, size: tuple[int, int]) -> None:
     stage, (conversations, turns) = any_stage, size
     stage.release.needs(0, 77, what="skills")
     spec = write_house(stage)

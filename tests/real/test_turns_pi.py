@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -14,7 +14,7 @@ from codex_adapter.testing import RawItem, Shell, answer, script
 from codex_adapter.turn_errors import TurnError
 
 from .conversation import EMPTY, Conversation, digests, environment, failed, hook, server, skill, well
-from .pi_turns import PiTurnRelease, PiTurnStage, pi_for_turns
+from .pi_stage import PiStage, pi_for_turns
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("U17")]
 
@@ -22,19 +22,16 @@ NONE = pytest.param(None, marks=pytest.mark.skip("no pi for turns: install it wi
 
 
 @pytest.fixture(params=list[object](pi_for_turns()) or [NONE], ids=str)
-def stage(request: pytest.FixtureRequest, tmp_path: Path) -> PiTurnStage:
-    assert isinstance(request.param, PiTurnRelease)
-    return PiTurnStage(cast("Any", request.param), tmp_path)
+def stage(request: pytest.FixtureRequest, tmp_path: Path) -> PiStage:
+    return PiStage(request.param, tmp_path)
 
 
 @pytest.fixture
-def conversation(stage: PiTurnStage) -> Conversation:
+def conversation(stage: PiStage) -> Conversation:
     return Conversation(stage)
 
 
-async def test_an_environment_is_used_and_gone_from_the_next_turn(
-    stage: PiTurnStage, conversation: Conversation
-) -> None:
+async def test_an_environment_is_used_and_gone_from_the_next_turn(stage: PiStage, conversation: Conversation) -> None:
     given = environment(instructions="# Space one\n\nBe brief, says the space.", skills=(skill(stage),))
     other = environment(instructions="Be loud, says another space.")
     with stage.model(script(Shell(f"cat {stage.skill_file}"), "used", "gone", "other")) as model:
@@ -58,9 +55,7 @@ async def test_an_environment_is_used_and_gone_from_the_next_turn(
     assert "Be loud, says another space." in stage.sent(last)
 
 
-async def test_a_prompt_can_load_a_skill_of_the_environment_only(
-    stage: PiTurnStage, conversation: Conversation
-) -> None:
+async def test_a_prompt_can_load_a_skill_of_the_environment_only(stage: PiStage, conversation: Conversation) -> None:
     with stage.model(script("one", "two")) as model:
         well(await conversation.turn(environment(skills=(skill(stage),)), prompt="/skill:greeting now"))
         assert "Say ahoy." in stage.sent(model.requests[0])
@@ -71,7 +66,7 @@ async def test_a_prompt_can_load_a_skill_of_the_environment_only(
 
 
 @pytest.mark.rule("X5")
-async def test_the_login_that_an_agent_prints_is_masked(stage: PiTurnStage, conversation: Conversation) -> None:
+async def test_the_login_that_an_agent_prints_is_masked(stage: PiStage, conversation: Conversation) -> None:
     with stage.model(script(Shell("cat $PI_CODING_AGENT_DIR/models.json"), "done")) as model:
         outcome = await conversation.turn()
         assert "sk-scripted" in stage.sent(model.requests[-1])
@@ -80,7 +75,7 @@ async def test_the_login_that_an_agent_prints_is_masked(stage: PiTurnStage, conv
 
 
 @pytest.mark.rule("U8")
-async def test_a_conversation_continues_in_another_directory(stage: PiTurnStage, conversation: Conversation) -> None:
+async def test_a_conversation_continues_in_another_directory(stage: PiStage, conversation: Conversation) -> None:
     other = stage.root / "other"
     other.mkdir()
     (stage.root / "link").symlink_to(stage.workspace)
@@ -96,7 +91,7 @@ async def test_a_conversation_continues_in_another_directory(stage: PiTurnStage,
 
 @pytest.mark.rule("U8")
 async def test_a_prompt_whose_turn_was_killed_before_any_answer_is_not_lost(
-    stage: PiTurnStage, conversation: Conversation
+    stage: PiStage, conversation: Conversation
 ) -> None:
     with stage.model(script(answer("held", gate="never"), "second")) as model:
         turn = HarnessTurn(
@@ -118,7 +113,7 @@ async def test_a_prompt_whose_turn_was_killed_before_any_answer_is_not_lost(
 
 @pytest.mark.parametrize("permissions", ["read-only", "full"])
 async def test_settings_and_extensions_of_the_project_do_not_count(
-    stage: PiTurnStage, conversation: Conversation, permissions: Any
+    stage: PiStage, conversation: Conversation, permissions: Any
 ) -> None:
     subprocess.run(["git", "init", "-q", stage.workspace], check=True)  # noqa: ASYNC221 - quick
     project = stage.workspace / ".pi"
@@ -140,9 +135,7 @@ async def test_settings_and_extensions_of_the_project_do_not_count(
     assert not (stage.root / "ran").exists()
 
 
-async def test_the_users_own_directory_is_neither_seen_nor_changed(
-    stage: PiTurnStage, conversation: Conversation
-) -> None:
+async def test_the_users_own_directory_is_neither_seen_nor_changed(stage: PiStage, conversation: Conversation) -> None:
     with stage.model(script(Shell("echo hi"), "done")) as model:
         (stage.home / "extensions").mkdir()
         start = f'import fs from "node:fs"; export default () => {{ fs.writeFileSync("{stage.root}/ran", "") }}'
@@ -165,7 +158,7 @@ async def test_the_users_own_directory_is_neither_seen_nor_changed(
 
 
 @pytest.mark.rule("U18")
-async def test_an_agent_without_permissions_only_reads(stage: PiTurnStage, conversation: Conversation) -> None:
+async def test_an_agent_without_permissions_only_reads(stage: PiStage, conversation: Conversation) -> None:
     stage.permissions = None
     write = RawItem(
         {
@@ -181,7 +174,7 @@ async def test_an_agent_without_permissions_only_reads(stage: PiTurnStage, conve
 
 
 @pytest.mark.rule("U18")
-async def test_what_the_cli_does_not_have_is_refused_by_name(stage: PiTurnStage, conversation: Conversation) -> None:
+async def test_what_the_cli_does_not_have_is_refused_by_name(stage: PiStage, conversation: Conversation) -> None:
     given = {
         r"pi has no hooks\. .* these: note\.": environment(hooks=(hook(stage),)),
         r"pi has no MCP servers\. .* these: scripted\.": environment(servers=(server(stage),)),
@@ -195,6 +188,6 @@ async def test_what_the_cli_does_not_have_is_refused_by_name(stage: PiTurnStage,
 
 
 @pytest.mark.rule("U6")
-async def test_a_missing_login_is_the_error_of_the_turn(stage: PiTurnStage, conversation: Conversation) -> None:
+async def test_a_missing_login_is_the_error_of_the_turn(stage: PiStage, conversation: Conversation) -> None:
     assert failed(await conversation.turn()).details["hint"] == "not_logged_in"
     assert await stage.harness().models() == ()

@@ -18,7 +18,8 @@ import pytest
 from codex_adapter.testing import Route, Scenario, Shell, answer
 
 from ..protocols.turns.event_rules import check_events, check_response
-from .house import AnyStage, write_house
+from .house import write_house
+from .stage import Stage
 from .test_turns_many import SIZES, names, scenario
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("U1", "U2", "U4", "U8", "U12")]
@@ -45,7 +46,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "out" / "conversation.mjs"
 
 
-def held(stage: AnyStage, example: Path, talks: Mapping[str, Any], model: Scenario) -> subprocess.CompletedProcess[str]:
+def held(stage: Stage, example: Path, talks: Mapping[str, Any], model: Scenario) -> subprocess.CompletedProcess[str]:
     """The example with these conversations, to its end; nothing of it is left."""
     stage.release.needs(0, 77, what="skills")
     plan = stage.root / "plan.json"
@@ -62,7 +63,7 @@ def held(stage: AnyStage, example: Path, talks: Mapping[str, Any], model: Scenar
 
 @pytest.mark.parametrize("size", SIZES)
 def test_many_conversations_at_once_from_another_language(
-    any_stage: AnyStage, example: Path, size: tuple[int, int]
+    any_stage: Stage, example: Path, size: tuple[int, int]
 ) -> None:
     stage, (conversations, turns) = any_stage, size
     talks = {}
@@ -88,7 +89,7 @@ def test_many_conversations_at_once_from_another_language(
     assert len({lines[0]["response"]["harnessSessionId"] for lines in talks_told.values()}) == conversations
 
 
-def test_the_stop_button_ends_one_turn_and_leaves_the_others_alone(any_stage: AnyStage, example: Path) -> None:
+def test_the_stop_button_ends_one_turn_and_leaves_the_others_alone(any_stage: Stage, example: Path) -> None:
     stage = any_stage
     talks = {}
     for name, seconds in (("stopped", 4), ("other", None)):

@@ -14,15 +14,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import Any, Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 from codex_adapter.testing import Scenario, Shell, answer, script
 
 from ..protocols.rounds import Failure, command, summed
-from .claude_turns import ClaudeTurnStage, claude_for_turns
-from .house import AnyStage, write_house
+from .claude_stage import ClaudeStage, claude_for_turns
+from .house import write_house
 from .mortal_talk import Instant, MortalTalk, check
-from .pi_turns import PiTurnStage, pi_for_turns
+from .pi_stage import PiStage, pi_for_turns
 from .releases import installed
 from .stage import Stage
 
@@ -62,15 +62,15 @@ def play(round_: Round, directory: Path) -> Result:
 
 def play_claude(round_: Round, directory: Path) -> Result:
     """Play a round with Claude Code in a directory. Raises `Broken`, and AssertionError."""
-    return play_on(ClaudeTurnStage(claude_for_turns()[-1], directory), round_)
+    return play_on(ClaudeStage(claude_for_turns()[0], directory), round_)
 
 
 def play_pi(round_: Round, directory: Path) -> Result:
     """Play a round with pi in a directory. Raises `Broken`, and AssertionError."""
-    return play_on(PiTurnStage(cast("Any", pi_for_turns()[-1]), directory), round_)
+    return play_on(PiStage(pi_for_turns()[0], directory), round_)
 
 
-def play_on(stage: AnyStage, round_: Round) -> Result:
+def play_on(stage: Stage, round_: Round) -> Result:
     """Play a round on a stage. Raises `Broken`, and AssertionError."""
     write_house(stage)
     try:
@@ -107,7 +107,7 @@ def _scenario() -> Scenario:
     return script(*steps)
 
 
-def _look_at_state(stage: AnyStage) -> None:
+def _look_at_state(stage: Stage) -> None:
     """Each record of a conversation is whole, and has its directory; each lock is whole."""
     state = stage.root / "asp" / "state"
     for record in (state / "sessions").glob("*.json"):
