@@ -33,7 +33,7 @@ SURVIVORS = {
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param("agent-KILL", marks=pytest.mark.smoke), *(SURVIVORS.keys() - {"agent-KILL"})]
+    "name", [pytest.param("agent-KILL", marks=pytest.mark.smoke), *sorted(SURVIVORS.keys() - {"agent-KILL"})]
 )
 def test_without_containment_the_oracle_finds_what_is_left(name: str) -> None:
     if not installed():
