@@ -10,7 +10,6 @@ import pytest
 
 from codex_adapter.agents import agent_of, kinds
 from codex_adapter.agents.codex.advice import ADVICE as OF_CODEX
-from codex_adapter.agents.codex.stream.decoder import SANDBOX_FAILED
 from codex_adapter.errors import DEFAULT_AGENT
 from codex_adapter.hints import ADVICE, Hint
 from codex_adapter.testing import Exit, Hang, PrintJson, Step, WriteStderr
@@ -26,6 +25,8 @@ from codex_adapter.testing.thread_lines import (
 
 from .command import Cli
 from .slow_clock import SLOW_CLOCK, let_time_pass
+
+SANDBOX_FAILED = "codex sandbox cannot start: commands fail"
 
 pytestmark = pytest.mark.rule("F9")
 

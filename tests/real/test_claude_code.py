@@ -5,7 +5,10 @@ The programs are those in `$CLAUDE_RELEASES/<version>/`, as npm installs them, o
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +26,7 @@ from codex_adapter.events import TokenUsage, ToolCall
 from codex_adapter.hints import Hint
 from codex_adapter.testing import Answer, ModelServer, RawItem, Scenario, Shell, Usage, answer, script
 
+from ..attack.scene import launcher, reason_to_skip
 from .agents import claude_programs
 from .oracle import Oracle
 
@@ -159,6 +163,26 @@ async def test_a_run_whose_sandbox_cannot_start_fails(place: Place) -> None:
     with place.model("Done.") as address:
         _, completion = await place.run(address, {}, {"PATH": "/nowhere"})
     assert (completion.ok, completion.hint) == (False, "sandbox_unavailable")
+
+
+@pytest.mark.rule("C4", "F11", "F12")
+def test_a_sandbox_without_namespaces_is_reported_in_mid_run_and_at_the_end(place: Place) -> None:
+    if reason := reason_to_skip("no_namespaces"):
+        pytest.skip(reason)
+    adapter = (*launcher("no_namespaces", place.root), sys.executable, "-m", "codex_adapter")
+    options = ("--agent", "claude_code", "--claude", str(place.program))
+    with place.model(Shell("echo hello"), "Done.") as address:
+        variables = {
+            **os.environ,
+            **place.request(address, {}, {}).env,
+            "CLAUDE_CONFIG_DIR": str(place.root / "config"),
+        }
+        command = (*adapter, "run", *options, "--format", "jsonl", "--working-dir", str(place.workspace), "Do it.")
+        done = subprocess.run(command, check=False, capture_output=True, env=variables, timeout=SOON)
+    *events, completion = map(json.loads, done.stdout.splitlines())
+    assert (done.returncode, completion["ok"], completion["hint"]) == (1, False, "sandbox_unavailable")
+    failed = "claude_code sandbox cannot start: commands fail"
+    assert [event.get("message") for event in events].count(failed) == (completion["turn"] == "completed")
 
 
 @pytest.mark.rule("S9")

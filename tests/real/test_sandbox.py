@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from codex_adapter.agents.codex.advice import ADVICE as OF_CODEX
-from codex_adapter.agents.codex.stream.decoder import SANDBOX_FAILED
 from codex_adapter.testing import Shell, answer, script
 
 from ..attack.scene import launcher, reason_to_skip
 from .stage import Stage
+
+SANDBOX_FAILED = "codex sandbox cannot start: commands fail"
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("S1")]
 

@@ -98,6 +98,7 @@ class ClaudeAgent(Agent):
                     ClaudeDecoder,
                     full_payloads=options.tool_payloads == "full",
                     require_servers=options.require_servers,
+                    sandboxed=options.sandboxed,
                 ),
                 stop_signals=_STOP_SIGNALS,
                 stdin=launch.prompt,

@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from codex_adapter.agents.claude.kind import KIND
 from codex_adapter.agents.claude.stream import lines as cl
+from codex_adapter.agents.claude.stream.block_numbers import BlockNumbers
 from codex_adapter.agents.claude.stream.calls import Calls
 from codex_adapter.agents.claude.stream.control import INTERRUPT, answer_to
 from codex_adapter.agents.claude.stream.costs import RunCosts
@@ -51,16 +52,18 @@ _SYNTHETIC: Final = "<synthetic>"
 _CALLS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _ANSWER: Final = "StructuredOutput"
 """The tool that the CLI adds for an output schema. The result of the turn has its last valid input."""
-_MOST_MESSAGES: Final = 64
 
 
 class ClaudeDecoder(Decoder):
     """Decode one run of Claude Code; `masker` masks the strings that outlive their line (X5).
 
-    With `require_servers`, a run with an MCP server that is not connected is refused (AG3).
+    With `require_servers`, a run with an MCP server that is not connected is refused. `sandboxed` is true if the CLI
+    runs commands in its own sandbox (AG3, F12).
     """
 
-    def __init__(self, masker: Masker, *, full_payloads: bool = False, require_servers: bool = False) -> None:
+    def __init__(
+        self, masker: Masker, *, full_payloads: bool = False, require_servers: bool = False, sandboxed: bool = True
+    ) -> None:
         super().__init__(KIND)
         self._masker = masker
         self._mask = masker.mask_name
@@ -78,10 +81,9 @@ class ClaudeDecoder(Decoder):
         self._input_open = True
         self._costs = RunCosts()
         self._free = FreeText()
-        self._calls = Calls(self.state, masker, self._free, full_payloads=full_payloads)
+        self._calls = Calls(self.state, masker, self._free, full_payloads=full_payloads, sandboxed=sandboxed)
         self._agent: AgentInfo | None = None
-        self._blocks: dict[str | None, tuple[str, int]] = {}
-        """The current message of each thread and its number of blocks, by the tool call that started the thread."""
+        self._blocks = BlockNumbers()
 
     @override
     def decode(self, lines: Sequence[Line]) -> Decoded:
@@ -167,8 +169,8 @@ class ClaudeDecoder(Decoder):
     def explain(self, status: ExitStatus, *, lingered: bool) -> Hint | None:
         """Implement `Decoder.explain`. (F9)"""
         if lingered or self.state.turn == "completed":
-            return None
-        return self._hint or self._stderr_hint
+            return self._calls.sandbox.hint
+        return self._hint or self._stderr_hint or self._calls.sandbox.hint
 
     def _see_session(self, session_id: str) -> None:
         self._session_seen = session_id
@@ -186,7 +188,7 @@ class ClaudeDecoder(Decoder):
         self._hint = None
         events: list[Event] = []
         for block in content:
-            number = self._next_block(thread, message.id)
+            number = self._blocks.next(thread, message.id)
             if number == 0 and thread is None:
                 self._tokens.at_answer(message.id, message.usage)
             if block.type == "text":
@@ -229,15 +231,6 @@ class ClaudeDecoder(Decoder):
         self._free.add_message(message)
         return status_event(KIND, message)
 
-    def _next_block(self, thread: str | None, message_id: str) -> int:
-        seen, number = self._blocks.get(thread, ("", 0))
-        if seen != message_id:
-            number = 0
-            if len(self._blocks) >= _MOST_MESSAGES and thread not in self._blocks:
-                self._blocks.clear()
-        self._blocks[thread] = (message_id, number + 1)
-        return number
-
     def _user(self, line: cl.User) -> list[Event]:
         content = line.message.content
         results = [] if isinstance(content, str) else [block for block in content if block.type == "tool_result"]
@@ -251,12 +244,12 @@ class ClaudeDecoder(Decoder):
     def _partial(self, line: cl.PartialMessage) -> list[Event]:
         part, thread = line.event, line.parent_tool_use_id
         if part.type == "message_start" and part.message is not None:
-            self._blocks[thread] = (part.message.id, 0)
+            self._blocks.begin(thread, part.message.id)
         elif part.type == "message_delta" and thread is None:
-            self._tokens.at_answer(self._blocks.get(thread, ("", 0))[0], part.usage)
+            self._tokens.at_answer(self._blocks.current(thread), part.usage)
         if part.type != "content_block_delta" or part.delta is None:
             return []
-        item_id = f"{self._blocks.get(thread, ('', 0))[0]}#{part.index}"
+        item_id = f"{self._blocks.current(thread)}#{part.index}"
         if part.delta.type == "text_delta":
             return [self._text(part.delta.text, item_id, "agent_message", "delta", thread)]
         if part.delta.type == "thinking_delta":

@@ -10,9 +10,10 @@ import msgspec
 
 from codex_adapter.agents.claude.stream.lines import Block, ToolUseResult
 from codex_adapter.core.payloads import json_text
+from codex_adapter.core.sandbox_watch import bubblewrap_failed
 from codex_adapter.events import Tool, ToolBytes, ToolPhase, ToolStatus
 
-__all__ = ["call_payloads", "content_text", "result_payloads", "tool_call", "tool_result"]
+__all__ = ["call_payloads", "command_of", "content_text", "result_payloads", "tool_call", "tool_result", "was_started"]
 
 _KINDS: Final[Mapping[str, str]] = {
     "Bash": "command_execution",
@@ -102,13 +103,27 @@ def tool_result(
     return Tool(use_id, session_id, None, kind, phase, status, code, size, name, use_id, parent_id)
 
 
+def command_of(block: Block) -> str:
+    """Return the command of a block that calls one, empty if it has none."""
+    try:
+        return _decode_command(block.input).command
+    except Exception:  # noqa: BLE001 - the model may write anything as input
+        return ""
+
+
+def was_started(command: str, block: Block, exit_code: int | None) -> bool | None:
+    """Return True if the command of a result was started, False if the sandbox failed, None if unknown (F12)."""
+    if exit_code is None:
+        return None
+    failed = bubblewrap_failed(command, content_text(block.content).removeprefix(f"Exit code {exit_code}\n"), exit_code)
+    return None if failed is None else not failed
+
+
 def call_payloads(block: Block, kind: str) -> dict[str, str | None]:
     """Return the texts of a call's input, by the names of fields of `ToolInput` (M7)."""
     if kind == "command_execution":
-        try:
-            return {"command": _decode_command(block.input).command}
-        except Exception:  # noqa: BLE001 - the model may write anything as input
-            return {"arguments": json_text(block.input)}
+        command = command_of(block)
+        return {"command": command} if command else {"arguments": json_text(block.input)}
     if kind == "file_change":
         return {"changes": json_text(block.input)}
     if kind == "mcp_tool_call" and (parts := _MCP.match(block.name or "")):

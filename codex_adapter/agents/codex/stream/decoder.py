@@ -29,13 +29,13 @@ from codex_adapter.core.decoder import Decoded, Decoder
 from codex_adapter.core.framing import Line
 from codex_adapter.core.masking.masker import SHORTEST_SECRET, Masker
 from codex_adapter.core.notices import error_event, status_event
+from codex_adapter.core.sandbox_watch import sandbox_failed
 from codex_adapter.core.session_notice import SessionNotice
 from codex_adapter.events import (
     TURN_FAILED,
     ErrorSource,
     Event,
     ExitStatus,
-    HintNotice,
     Plan,
     PlanItem,
     TextPart,
@@ -47,13 +47,11 @@ from codex_adapter.events import (
 )
 from codex_adapter.hints import Hint
 
-__all__ = ["SANDBOX_FAILED", "CodexDecoder"]
+__all__ = ["CodexDecoder"]
 
-SANDBOX_FAILED: Final = "codex sandbox cannot start: commands fail"
 
 _FROM_ITEM: Final = ErrorSource("item")
 _FROM_LINE: Final = ErrorSource("event")
-_SANDBOX_NOTICE: Final = HintNotice("sandbox_unavailable", ADVICE["sandbox_unavailable"])
 _TEXT_OF_STEP: Final = attrgetter("text")
 # Copying the steps in C is five times less work than a call for each.
 _plan_items: Callable[[Sequence[te.TodoStep]], tuple[PlanItem, ...]] = partial(
@@ -181,7 +179,7 @@ class CodexDecoder(Decoder):
         """Insert a notice after the result of a command that the sandbox did not start (F12)."""
         self._refused = None
         place = 1 + next(n for n, event in enumerate(events) if getattr(event.data, "tool", None) is refused)
-        events.insert(place, error_event(KIND, SANDBOX_FAILED, _SANDBOX_NOTICE))
+        events.insert(place, sandbox_failed(KIND, ADVICE["sandbox_unavailable"]))
 
     def _look_for_recovery(self, events: Sequence[Event]) -> None:
         """Drop the hint of an error if any event other than an error follows it (F9)."""
@@ -322,7 +320,7 @@ class CodexDecoder(Decoder):
             output = item.aggregated_output or item.stdout or item.stderr
             if self._diagnosis.command_ended(item.command, output, tool.exit_code):
                 self._refused = tool
-            self._sandbox_unproven = not self._diagnosis.sandbox
+            self._sandbox_unproven = not self._diagnosis.sandbox.works
 
     def _agent_call(self, item: te.CollabToolCall, phase: ToolPhase) -> Event:
         self._has_agents = True

@@ -15,6 +15,7 @@ import msgspec
 
 from codex_adapter.agents.codex.stream.sandbox_failures import was_started
 from codex_adapter.core import stderr_tail
+from codex_adapter.core.sandbox_watch import SandboxWatch
 from codex_adapter.events import ExitStatus, TurnOutcome
 from codex_adapter.hints import Hint
 
@@ -94,8 +95,7 @@ _NO_SANDBOX: Final = b"Refusing to create helper binaries under temporary dir"
 class Diagnosis:
     """The cause of a failure in the stream of a run: the last error, unless the agent continued after it.
 
-    `hint` is the cause of this error. `sandbox` is whether the sandbox starts commands, or None if unknown. No text is
-    kept.
+    `hint` is the cause of this error. `sandbox` knows whether the sandbox starts commands. No text is kept.
     """
 
     __slots__ = ("_lasting", "hint", "noted", "sandbox")
@@ -104,16 +104,12 @@ class Diagnosis:
         self.hint: Hint | None = None
         self.noted = False
         """Whether the last known event is an error."""
-        self.sandbox: bool | None = None
+        self.sandbox = SandboxWatch()
         self._lasting: Hint | None = None
 
     def command_ended(self, command: str, output: str, exit_code: int) -> bool:
         """Record the end of a command. Return True for the first one, if the sandbox did not start it. (F12)"""
-        started = was_started(command, output, exit_code)
-        first = started is False and self.sandbox is None
-        if started is not None and not self.sandbox:
-            self.sandbox = started
-        return first
+        return self.sandbox.command_ended(was_started(command, output, exit_code))
 
     def note(self, error: object) -> None:
         """Record the message of an `error` line, or the `error` of a failed turn."""
@@ -141,8 +137,7 @@ class Diagnosis:
 
     def hint_of_sandbox(self, stderr: Hint | None) -> Hint | None:
         """Return the hint of a run if the sandbox started none of its commands, else None (F12)."""
-        unknown = self.sandbox is None and stderr == "sandbox_unavailable"
-        return "sandbox_unavailable" if unknown or self.sandbox is False else None
+        return stderr if self.sandbox.works is None and stderr == "sandbox_unavailable" else self.sandbox.hint
 
 
 class StderrTail(stderr_tail.StderrTail):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from codex_adapter.core.sandbox_watch import bubblewrap_failed
+
 __all__ = ["was_started"]
 
-_BUBBLEWRAP: Final = re.compile(r"bwrap: [^\r\n]{1,1000}\r?\n?")
-"""The complete output of bubblewrap when it fails; its exit status is 1."""
 _LANDLOCK: Final = re.compile(
     r"(?:failed in sandbox: )?\s{0,2}thread '[^'\n]{1,64}' (?:\(\d{1,10}\) )?panicked at linux-sandbox/src/"
 )
@@ -20,10 +20,11 @@ def was_started(command: str, output: str, exit_code: int) -> bool | None:
 
     A command that names the sandbox proves nothing: it may print the same messages, or start its own sandbox.
     """
-    if exit_code == 1:
-        failed = _BUBBLEWRAP.fullmatch(output) is not None
-    else:
-        failed = exit_code in (-1, 101) and _LANDLOCK.match(output) is not None
+    failed = bubblewrap_failed(command, output, exit_code)
+    if exit_code in (-1, 101):
+        failed = _LANDLOCK.match(output) is not None
+    if failed is None or (failed and ("bwrap" in command or "linux-sandbox" in command)):
+        return None
     if failed:
-        return None if "bwrap" in command or "linux-sandbox" in command else False
+        return False
     return True if exit_code >= 0 else None

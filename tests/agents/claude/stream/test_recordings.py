@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import pairwise
 from pathlib import Path
 
@@ -36,9 +36,13 @@ def decoded(recording: Path, returncode: int) -> tuple[list[Event], Completion]:
     return events, pipeline.completion(ExitStatus.from_returncode(returncode))
 
 
+def quirks_of(recording: Path) -> Collection[str]:
+    return RELEASES.quirks_of(version_of(recording.parent.name))
+
+
 def turn_of(recording: Path) -> str:
     """Return the true outcome of the turn of a recording."""
-    quirks = RELEASES.quirks_of(version_of(recording.parent.name))
+    quirks = quirks_of(recording)
     if recording.stem == "interrupted":
         return "cut_off" if "sigint_without_result" in quirks else "failed"
     if recording.stem == "answer_cut" and "cut_answer_is_success" in quirks:
@@ -46,13 +50,15 @@ def turn_of(recording: Path) -> str:
     return "failed" if recording.stem in HINTS else "completed"
 
 
-@pytest.mark.rule("F9", "F11", "AG4", "AG8")
+@pytest.mark.rule("F9", "F11", "F12", "AG4", "AG8")
 def test_the_outcome_is_the_true_one(recording: Path, returncode: int) -> None:
     events, completion = decoded(recording, returncode)
     turn = turn_of(recording)
     assert completion.turn == turn
-    assert completion.hint == (HINTS.get(recording.stem) if turn == "failed" else None)
-    assert completion.ok == (turn == "completed")
+    refused = recording.stem == "read_only" and "read_only_without_commands" in quirks_of(recording)
+    cause = "sandbox_unavailable" if refused else None
+    assert completion.hint == (HINTS.get(recording.stem) if turn == "failed" else cause)
+    assert completion.ok == (turn == "completed" and not refused)
     assert [event for event in events if event.kind == "unknown"] == []
     assert (completion.final_text is None) == (turn != "completed")
 

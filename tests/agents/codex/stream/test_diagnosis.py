@@ -365,7 +365,7 @@ def test_that_no_helpers_were_made_counts_where_no_command_is_known_to_have_star
     started: bool | None, hint: Hint | None
 ) -> None:
     diagnosis = Diagnosis()
-    diagnosis.sandbox = started
+    diagnosis.sandbox.works = started
     assert diagnosis.explain(ExitStatus(code=0), "completed", "sandbox_unavailable") == hint
     assert diagnosis.hint_of_sandbox("sandbox_unavailable") == hint
     assert diagnosis.hint_of_sandbox(None) is None
@@ -513,7 +513,7 @@ def test_nothing_of_a_text_is_kept_shown_or_logged(text: str, caplog: pytest.Log
     tail.receive(text.encode())
     shown = repr(diagnosis) + str(diagnosis) + repr(tail) + str(tail)
     hint = tail.take_hint()
-    kept = [getattr(diagnosis, name) for name in Diagnosis.__slots__]
+    kept = [getattr(diagnosis, name) for name in Diagnosis.__slots__ if name != "sandbox"] + [diagnosis.sandbox.works]
     assert "CANARY" not in shown + repr(kept) + repr(hint) + caplog.text
     assert {type(value) for value in kept} <= {str, bool, type(None)}
     assert [value for value in kept if isinstance(value, str)] == ["quota_exceeded"]

@@ -10,7 +10,6 @@ import pytest
 
 from codex_adapter.agents.codex.advice import ADVICE
 from codex_adapter.agents.codex.pipeline import codex_pipeline
-from codex_adapter.agents.codex.stream.decoder import SANDBOX_FAILED
 from codex_adapter.agents.codex.stream.sandbox_failures import was_started
 from codex_adapter.events import Completion, Event, ExitStatus, HintNotice
 from codex_adapter.testing.thread_lines import (
@@ -24,6 +23,8 @@ from codex_adapter.testing.thread_lines import (
     turn_failed,
     turn_started,
 )
+
+SANDBOX_FAILED = "codex sandbox cannot start: commands fail"
 
 pytestmark = pytest.mark.rule("F12")
 
