@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from codex_adapter.core.checks import is_json, is_short_text, printable, refuse
+from codex_adapter.core.checks import is_json, is_plain_text, is_short_text, printable, refuse
 from codex_adapter.core.extension_keys import FORK, RESUME
 from codex_adapter.core.request_checks import FileSystem, check_model, check_tool_payloads
 from codex_adapter.errors import InvalidRequestError, UnsupportedCapabilityError
@@ -28,6 +28,8 @@ __all__ = [
     "check_add_dirs",
     "check_boolean",
     "check_extensions",
+    "check_files",
+    "check_images",
     "check_json_schema",
     "check_model_id",
     "check_payloads",
@@ -155,6 +157,22 @@ def check_add_dirs(key: str, value: Any, facts: FileSystem) -> tuple[str, ...]:
     if not isinstance(dirs, list | tuple) or not 1 <= len(dirs) <= _MAX_ADD_DIRS:
         refuse(f"{key}: dirs", f"a list of 1 to {_MAX_ADD_DIRS} directories")
     return tuple(dict.fromkeys(_directory(f"{key}: dirs[{n}]", item, facts) for n, item in enumerate(dirs)))
+
+
+def check_images(key: str, value: Any, facts: FileSystem) -> tuple[str, ...]:
+    """Return the absolute paths of images."""
+    return check_files(key, value, facts, "has no control character", lambda _: True)
+
+
+def check_files(key: str, value: Any, facts: FileSystem, rule: str, fits: Callable[[str], bool]) -> tuple[str, ...]:
+    """Return the absolute paths of existing files. `rule` says in words which paths fit."""
+    if not isinstance(value, list | tuple):
+        refuse(key, "a list of existing files")
+    paths = [posixpath.join(facts.cwd, item) if is_plain_text(item) else "" for item in value]
+    for n, path in enumerate(paths):
+        if not fits(path) or not facts.is_file(path):
+            refuse(f"{key}[{n}]", f"an existing file whose absolute path {rule}")
+    return tuple(paths)
 
 
 def check_session(key: str, value: Any, _facts: FileSystem) -> SessionSelector:

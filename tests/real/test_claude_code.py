@@ -5,6 +5,7 @@ The programs are those in `$CLAUDE_RELEASES/<version>/`, as npm installs them, o
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import subprocess
@@ -25,6 +26,7 @@ from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.events import TokenUsage, ToolCall
 from codex_adapter.hints import Hint
 from codex_adapter.testing import Answer, ModelServer, RawItem, Scenario, Shell, Usage, answer, script
+from codex_adapter.testing.mcp_server import PIXEL
 
 from ..attack.scene import launcher, reason_to_skip
 from .agents import claude_programs
@@ -183,6 +185,23 @@ def test_a_sandbox_without_namespaces_is_reported_in_mid_run_and_at_the_end(plac
     assert (done.returncode, completion["ok"], completion["hint"]) == (1, False, "sandbox_unavailable")
     failed = "claude_code sandbox cannot start: commands fail"
     assert [event.get("message") for event in events].count(failed) == (completion["turn"] == "completed")
+
+
+@pytest.mark.rule("Q3", "AG9")
+async def test_an_image_is_part_of_the_prompt(place: Place) -> None:
+    image = place.root / "a b.png"
+    image.write_bytes(base64.b64decode(PIXEL))
+    with ModelServer(script("Seen.")) as server:
+        _, completion = await place.run(f"http://127.0.0.1:{server.port}", free(**{keys.IMAGES: [str(image)]}))
+    assert completion.final_text == "Seen."
+    sources = [
+        part["source"]["data"]
+        for message in server.requests[-1]["messages"]
+        if isinstance(message["content"], list)
+        for part in message["content"]
+        if part["type"] == "image"
+    ]
+    assert sources == [PIXEL]
 
 
 @pytest.mark.rule("S9")

@@ -26,6 +26,7 @@ from codex_adapter.events import TextPart, ToolCall
 from codex_adapter.hints import Hint
 from codex_adapter.records import encode_completion, encode_events
 from codex_adapter.testing import Answer, ModelServer, Scenario, Shell, Usage, answer, script
+from codex_adapter.testing.mcp_server import PIXEL
 from tests.regenerate_goldens import golden
 from tests.releases.install import install
 from tests.releases.pi.catalogue import tool
@@ -38,7 +39,6 @@ pytestmark = pytest.mark.real
 SOON: Final = 60.0
 NOWHERE: Final = "http://127.0.0.1:1/v1"
 UNKNOWN: Final = "11111111-1111-4111-8111-111111111111"
-PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 STUBBORN: Final = "trap '' TERM INT HUP; sleep 1000 & setsid sleep 1000 & while :; do wait; done"
 
 

@@ -10,6 +10,7 @@ from codex_adapter.core.extension_keys import ADD_DIRS, FORK, MODEL, NON_INTERAC
 __all__ = [
     "ADD_DIRS",
     "FORK",
+    "IMAGES",
     "MAX_BUDGET",
     "MAX_TURNS",
     "MODEL",
@@ -25,6 +26,7 @@ __all__ = [
     "WITHOUT_KEY",
 ]
 
+IMAGES: Final = "backend.claude_code.images"
 MAX_BUDGET: Final = "backend.claude_code.max_budget_usd"
 MAX_TURNS: Final = "backend.claude_code.max_turns"
 OUTPUT_SCHEMA: Final = "backend.claude_code.output_schema"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from codex_adapter.agents.claude import extension_keys as keys
@@ -13,6 +14,7 @@ from codex_adapter.core.extension_checks import (
     check_add_dirs,
     check_boolean,
     check_extensions,
+    check_files,
     check_json_schema,
     check_model_id,
     check_payloads,
@@ -27,12 +29,14 @@ __all__ = ["CAPABILITIES", "MOST_DOLLARS", "MOST_TURNS", "SANDBOX_MODES", "RunOp
 SANDBOX_MODES: Final = ("read-only", "workspace-write", "danger-full-access")
 MOST_TURNS: Final = 1_000_000
 MOST_DOLLARS: Final = 1_000_000
+_IMAGE: Final = re.compile(r"\.(?:png|jpe?g|gif|webp)\Z", re.IGNORECASE)
+"""The CLI takes any other file as text."""
 
 
 class RunOptions(CommonOptions, frozen=True, kw_only=True):
     """The checked extensions of a request. Every value is safe in an argv.
 
-    `add_dirs` are absolute paths. `max_budget` is in US dollars, as the CLI estimates its cost.
+    `add_dirs` and `images` are absolute paths. `max_budget` is in US dollars, as the CLI estimates its cost.
     """
 
     sandbox_mode: str = "workspace-write"
@@ -42,6 +46,7 @@ class RunOptions(CommonOptions, frozen=True, kw_only=True):
     require_servers: bool = False
     max_turns: int | None = None
     max_budget: float | None = None
+    images: tuple[str, ...] = ()
 
     @property
     def sandboxed(self) -> bool:
@@ -57,6 +62,11 @@ def read_extensions(extensions: Any, facts: FileSystem) -> RunOptions:
     fields = check_extensions(KIND, extensions, _EXTENSIONS, facts)
     fields.pop("non_interactive", None)
     return RunOptions(**fields)
+
+
+def _images(key: str, value: Any, facts: FileSystem) -> tuple[str, ...]:
+    rule = "ends in .png, .jpg, .jpeg, .gif or .webp, and has no quote and no control character"
+    return check_files(key, value, facts, rule, lambda path: bool(_IMAGE.search(path)) and '"' not in path)
 
 
 def _turns(key: str, value: Any, _facts: FileSystem) -> int:
@@ -80,6 +90,7 @@ _EXTENSIONS: Final[dict[str, Extension]] = {
     keys.RESUME: Extension("resume", check_session),
     keys.FORK: Extension("fork", check_session),
     keys.TOOL_PAYLOADS: Extension("tool_payloads", check_payloads),
+    keys.IMAGES: Extension("images", _images),
     keys.OUTPUT_SCHEMA: Extension("output_schema", check_json_schema),
     keys.TOOLS: Extension("tools", one_of("all", "none")),
     keys.PARTIAL_MESSAGES: Extension("partial_messages", check_boolean),

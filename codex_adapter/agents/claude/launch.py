@@ -101,7 +101,7 @@ def _prepare(inquiry: Inquiry, request: RunRequest, config: ClaudeConfig, parent
         options=options,
         env=env,
         cwd=cwd,
-        prompt=encode_prompt(request.prompt),
+        prompt=encode_prompt(request.prompt, options.images),
         timeout=effective_timeout(request, config),
         session=session,
         temporary=_temporary_directories({**config.env, **request.env}, options),

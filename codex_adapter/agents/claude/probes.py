@@ -70,6 +70,7 @@ class ClaudeStage(Stage):
         turns.long_lines(1024),
         turns.file_change(_write(turns.FILE)),
         turns.mcp_calls(json.dumps(_SERVERS)),
+        requests.image(keys.IMAGES),
         turns.read_only(keys.SANDBOX_MODE, _write(turns.FORBIDDEN)),
         Probe(
             "permission",

@@ -6,19 +6,18 @@ I/O.
 
 from __future__ import annotations
 
-import posixpath
 from typing import Any
 
 from codex_adapter.agents.codex import extension_keys as keys
 from codex_adapter.agents.codex.kind import KIND
 from codex_adapter.agents.codex.settings import check_settings
-from codex_adapter.core.checks import is_plain_text, refuse
 from codex_adapter.core.extension_checks import (
     CommonOptions,
     Extension,
     check_add_dirs,
     check_boolean,
     check_extensions,
+    check_files,
     check_json_schema,
     check_model_id,
     check_payloads,
@@ -73,17 +72,8 @@ def read_extensions(extensions: Any, facts: FileSystem) -> ExecOptions:
 
 
 def _images(key: str, value: Any, facts: FileSystem) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple):
-        refuse(key, "a list of existing files")
-    return tuple(_image(f"{key}[{n}]", item, facts) for n, item in enumerate(value))
-
-
-def _image(field: str, value: Any, facts: FileSystem) -> str:
-    path = posixpath.join(facts.cwd, value) if is_plain_text(value) else ""
     # The CLI splits the value of --image at commas, and a comma cannot be quoted.
-    if "," in path or not facts.is_file(path):
-        refuse(field, "an existing file whose absolute path has no comma and no control character")
-    return path
+    return check_files(key, value, facts, "has no comma and no control character", lambda path: "," not in path)
 
 
 def _settings(key: str, value: Any, _facts: FileSystem) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from codex_adapter.core.extension_checks import (
     SessionSelector,
     check_boolean,
     check_extensions,
+    check_images,
     check_model_id,
     check_payloads,
     check_session,
@@ -73,19 +74,6 @@ def _forked(key: str, value: Any, facts: FileSystem) -> SessionSelector:
     return session
 
 
-def _images(key: str, value: Any, facts: FileSystem) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple):
-        refuse(key, "a list of existing files")
-    return tuple(_image(f"{key}[{n}]", item, facts) for n, item in enumerate(value))
-
-
-def _image(field: str, value: Any, facts: FileSystem) -> str:
-    path = posixpath.join(facts.cwd, value) if is_plain_text(value) else ""
-    if not facts.is_file(path):
-        refuse(field, "an existing file whose path has no control character")
-    return path
-
-
 def _skills(key: str, value: Any, facts: FileSystem) -> str:
     path = posixpath.join(facts.cwd, value) if is_plain_text(value) else ""
     if not path or not facts.is_dir(path):
@@ -100,7 +88,7 @@ _EXTENSIONS: Final[dict[str, Extension]] = {
     keys.MODEL: Extension("model", check_model_id),
     keys.PROVIDER: Extension("provider", check_model_id),
     keys.THINKING: Extension("thinking", one_of(*THINKING_LEVELS)),
-    keys.IMAGES: Extension("images", _images),
+    keys.IMAGES: Extension("images", check_images),
     keys.SKILLS: Extension("skills", _skills),
     keys.RESUME: Extension("resume", _session),
     keys.FORK: Extension("fork", _forked),

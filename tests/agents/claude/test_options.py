@@ -24,7 +24,7 @@ class Files:
         return True
 
     def is_file(self, path: str) -> bool:
-        return True
+        return "missing" not in path
 
 
 def read(extensions: Any) -> RunOptions:
@@ -72,6 +72,7 @@ def test_a_word_that_is_not_a_number_is_not_repeated(name: str) -> None:
         (keys.SANDBOX_MODE, "read-only", "sandbox_mode", "read-only"),
         (keys.ADD_DIRS, {"dirs": ["more"]}, "add_dirs", ("/work/more",)),
         (keys.OUTPUT_SCHEMA, {"type": "object"}, "output_schema", {"type": "object"}),
+        (keys.IMAGES, ["a.png", "/b.JPEG"], "images", ("/work/a.png", "/b.JPEG")),
     ],
 )
 def test_a_value_becomes_a_field(key: str, value: Any, field: str, result: Any) -> None:
@@ -88,6 +89,7 @@ def test_a_value_becomes_a_field(key: str, value: Any, field: str, result: Any) 
         (keys.SANDBOX_MODE, "none"),
         (keys.TOOLS, "some"),
         (keys.OUTPUT_SCHEMA, []),
+        *((keys.IMAGES, value) for value in ("a.png", [7], ["missing.png"], ["a\0.png"], ['a".png'], ["a.txt"])),
     ],
 )
 def test_any_other_value_is_refused_by_the_name_of_its_key(key: str, value: Any) -> None:

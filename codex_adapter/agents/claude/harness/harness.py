@@ -102,10 +102,10 @@ class ClaudeHarness(AgentHarness[ClaudeHome, UserHome]):
         # The turn cannot override these variables.
         places = {"CLAUDE_CONFIG_DIR": str(home.path), **user.login_env(model.provider, home.path)}
         return RunRequest(
-            prompt=attachments.prompt(turn.prompt) + "".join(f'\n@"{image}"' for image in images),
+            prompt=attachments.prompt(turn.prompt),
             working_dir=turn.cwd,
             env={**env, **_WRITE_AT_ONCE, **places},
-            extensions=_extensions(turn, model.name),
+            extensions={**_extensions(turn, model.name), keys.IMAGES: list(images)},
         )
 
     def _model(self, turn: HarnessTurn, user: UserHome, env: Mapping[str, str]) -> _Model:

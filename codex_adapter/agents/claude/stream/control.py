@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -19,9 +20,10 @@ _NO_PERSON: Final = (
 )
 
 
-def encode_prompt(prompt: str) -> bytes:
-    """Return the line with the prompt of a run."""
-    return _line({"type": "user", "message": {"role": "user", "content": prompt}})
+def encode_prompt(prompt: str, images: Sequence[str] = ()) -> bytes:
+    """Return the line with the prompt of a run. The CLI replaces the path of an image with the image."""
+    content = prompt + "".join(f'\n@"{image}"' for image in images)
+    return _line({"type": "user", "message": {"role": "user", "content": content}})
 
 
 def answer_to(line: ControlRequest) -> bytes:
