@@ -33,7 +33,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         schema={"type": "string", "minLength": 1},
         names=("--provider",),
         metavar="NAME",
-        help="the provider of the model",
+        help="the provider of the model, only with a model",
     ),
     Option(
         key=keys.THINKING,

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from codex_adapter import InvalidRequestError, UnsupportedCapabilityError
+from codex_adapter import InvalidRequestError, RunRequest, UnsupportedCapabilityError
 from codex_adapter.agents.pi import extension_keys as keys
 from codex_adapter.agents.pi.config import PiConfig
 from codex_adapter.agents.pi.extensions import CAPABILITIES, RunOptions, read_extensions
 from codex_adapter.agents.pi.options import OPTIONS
+from codex_adapter.agents.pi.validation import check_request
 from codex_adapter.core.extension_checks import SessionSelector
 
 NAMED = {option.name: option for option in OPTIONS if option.names}
@@ -103,6 +104,16 @@ def test_the_refusal_of_a_sandbox_that_pi_does_not_have_names_the_next_step() ->
 def test_what_pi_does_not_have_is_refused_by_name(key: str) -> None:
     with pytest.raises(UnsupportedCapabilityError, match=key.replace(".", r"\.")):
         read({key: {}})
+
+
+@pytest.mark.rule("Q4", "AG12")
+def test_a_provider_without_a_model_is_refused() -> None:
+    alone = RunRequest(prompt="x", extensions={keys.PROVIDER: "p"})
+    with pytest.raises(InvalidRequestError, match=r"backend\.pi\.provider must be used with a model"):
+        check_request(alone, PiConfig(), Files())
+    assert check_request(alone, PiConfig(model="m"), Files()).provider == "p"
+    both = RunRequest(prompt="x", extensions={keys.PROVIDER: "p", keys.MODEL: "m"})
+    assert check_request(both, PiConfig(), Files()).model == "m"
 
 
 @pytest.mark.rule("Q4")
