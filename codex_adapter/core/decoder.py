@@ -90,6 +90,10 @@ class Decoder(ABC):
         """Return the least tokens of the run until now, in a turn that has not completed. None is unknown (F15)."""
         return self.state.run_usage
 
+    def cost_so_far(self) -> float | None:
+        """Return the least cost of the run until now, in a turn that has not completed. None is unknown (F15)."""
+        return self.state.cost_usd
+
     def explain(self, status: ExitStatus, *, lingered: bool) -> Hint | None:
         """Return why the run failed. Return None if it did not fail or the reason is unknown (F9).
 

@@ -101,6 +101,11 @@ class Pipeline:
         counted = self._decoder.tokens_so_far()
         return counted if counted and any(counted.values()) else None
 
+    @property
+    def cost_usd(self) -> float | None:
+        """The cost of the run in US dollars, a lower bound if its last turn has not completed (F13, F15)."""
+        return self.state.cost_usd if self.state.turn == "completed" else self._decoder.cost_so_far()
+
     def mask(self, text: str, limit: int) -> str:
         """Return a text about the run without its secrets, cut to `limit` bytes (X5, B3)."""
         return self._masker.mask_and_cut(text, limit)
@@ -126,7 +131,7 @@ class Pipeline:
             turn=state.turn,
             usage=state.usage,
             run_usage=self.run_usage,
-            cost_usd=state.cost_usd,
+            cost_usd=self.cost_usd,
             hint=hint,
             advice=None if hint is None else self.advice.get(hint),
         )

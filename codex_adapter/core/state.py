@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from codex_adapter.events import Event, Tool, ToolBytes, ToolCall, TurnOutcome
 
-__all__ = ["MOST_OPEN_TOOLS", "StreamState", "close_tools"]
+__all__ = ["MOST_OPEN_TOOLS", "StreamState", "checked_cost", "close_tools"]
 
 MOST_OPEN_TOOLS: Final = 1_024
 """The limit of open tool calls that are kept. The oldest ones are kept; they decide on time limits (K2, M9)."""
@@ -75,10 +75,7 @@ class StreamState:
 
     def cost_reported(self, cost_usd: float | None) -> None:
         """Record the cost of the run so far in US dollars. None, or what is not an amount, is an unknown cost (F13)."""
-        if cost_usd is None or not 0 <= cost_usd <= _LARGEST_COST:
-            self.cost_usd = None
-        else:
-            self.cost_usd = float(cost_usd)
+        self.cost_usd = checked_cost(cost_usd)
 
     def message_completed(self, text: str) -> None:
         """Record a whole message of the agent. The last message is the final text (M10)."""
@@ -144,6 +141,11 @@ class StreamState:
         self.open_tools.update(kept)
         self.background &= kept.keys()
         return events
+
+
+def checked_cost(cost_usd: float | None) -> float | None:
+    """Return a cost in US dollars, None if it is unknown or not an amount (F13)."""
+    return float(cost_usd) if cost_usd is not None and 0 <= cost_usd <= _LARGEST_COST else None
 
 
 def close_tools(agent_kind: str, open_tools: MutableMapping[str, Tool]) -> list[Event]:

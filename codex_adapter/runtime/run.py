@@ -312,7 +312,7 @@ class Run(OwnRun):
                 return self._pipeline.completion(self._status, lingered=self._lingered)
             failure = BackendError("wait")
         failure.session_id = self.session_id
-        failure.run_usage, failure.cost_usd = self._pipeline.run_usage, self._pipeline.state.cost_usd
+        failure.run_usage, failure.cost_usd = self._pipeline.run_usage, self._pipeline.cost_usd
         return failure.of_agent(self._agent_kind, self._pipeline.advice)
 
 

@@ -6,13 +6,13 @@ what each model cost since the last result. Before, the total is that of the pro
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import msgspec
 
 from codex_adapter.agents.claude.stream.lines import Result
+from codex_adapter.core.state import checked_cost
 
 __all__ = ["Cost", "RunCosts"]
 
@@ -63,11 +63,11 @@ class RunCosts:
         # The CLI knows no price of such a model and uses that of another one.
         if any(model.basis == "unknown" for model in models.values()):
             return None
-        return _amount(sum(model.cost for model in models.values()))
+        return checked_cost(sum(model.cost for model in models.values()))
 
     def _turn_of_process(self, line: Result) -> float | None:
         try:
-            total = _amount(_decode_total(line.total_cost_usd))
+            total = checked_cost(_decode_total(line.total_cost_usd))
         except Exception:  # noqa: BLE001 - another value is not a cost
             return None
         if total is None or total < self._total or _is_newer(self.release):
@@ -81,10 +81,6 @@ def _is_newer(release: str | None) -> bool:
         return release is not None and tuple(map(int, release.split("."))) > _LAST_OF_PROCESS
     except ValueError:
         return True
-
-
-def _amount(usd: float) -> float | None:
-    return usd if math.isfinite(usd) and usd >= 0 else None
 
 
 def _rounded(usd: float | None) -> float | None:

@@ -6,9 +6,7 @@ the CLI prints, give no events. The exit status of the CLI says nothing about th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -27,6 +25,7 @@ from codex_adapter.agents.pi.stream.tools import (
     tool_call,
     tool_result,
 )
+from codex_adapter.agents.pi.stream.usage import MOST_COUNTS, PLAIN_NAME, read_usage, usage_so_far
 from codex_adapter.core.bad_lines import BadLine
 from codex_adapter.core.decoder import Decoded, Decoder
 from codex_adapter.core.framing import Line
@@ -35,6 +34,7 @@ from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.notices import error_event, status_event
 from codex_adapter.core.payloads import facet_with_payloads
 from codex_adapter.core.session_notice import SessionNotice
+from codex_adapter.core.state import checked_cost
 from codex_adapter.events import (
     TURN_FAILED,
     AgentInfo,
@@ -77,6 +77,8 @@ class PiDecoder(Decoder):
         self._model: str | None = None
         self._usage: dict[str, int] = {}
         self._cost = 0.0
+        self._update: pl.MessageUpdate | None = None
+        """The last update of the answer that has not ended."""
         self._answers = 0
         self._whole: set[int] = set()
         """The places of the current answer's texts that were shown as a whole."""
@@ -145,8 +147,15 @@ class PiDecoder(Decoder):
 
     @override
     def tokens_so_far(self) -> dict[str, int]:
-        """Implement `Decoder.tokens_so_far`. (F15)"""
-        return dict(self._usage)
+        """Implement `Decoder.tokens_so_far`, with the open answer. (F15)"""
+        usage = dict(self._usage)
+        self._count(read_usage(usage_so_far(self._update)).counts, usage)
+        return usage
+
+    @override
+    def cost_so_far(self) -> float | None:
+        """Implement `Decoder.cost_so_far`, with the open answer. (F15)"""
+        return checked_cost(self._cost + read_usage(usage_so_far(self._update)).cost or None)
 
     @override
     def explain(self, status: ExitStatus, *, lingered: bool) -> Hint | None:
@@ -181,12 +190,14 @@ class PiDecoder(Decoder):
             return []
         self._answers += 1
         self._whole.clear()
+        self._update = None
         if message.model is None or message.model == self._model:
             return []
         self._model = message.model
         return [status_event(KIND, None, AgentInfo(model=self._mask(message.model)[:_LONGEST_NAME]))]
 
     def _message_update(self, line: pl.MessageUpdate) -> list[Event]:
+        self._update = line
         part = line.assistant_message_event
         if (item_type := _TEXTS.get(part.type)) is not None:
             return [self._text(part.delta, part.content_index, item_type, "delta")]
@@ -205,6 +216,7 @@ class PiDecoder(Decoder):
         message = line.message
         if message.role != "assistant":
             return []
+        self._update = None
         tokens = self._add_usage(message.usage)
         self._may_be_cut = tokens == 0 and message.api.endswith("-responses")
         self._outcome = _OUTCOMES.get(message.stop_reason, "cut_off")
@@ -320,38 +332,27 @@ class PiDecoder(Decoder):
 
     def _unknown(self, line: pl.Unknown) -> list[Event]:
         # Mask the name before it is cut.
-        found = _PLAIN_NAME.match(self._mask(line.type))
+        found = PLAIN_NAME.match(self._mask(line.type))
         facet = UnknownLine(None if found is None else found[0], None)
         return [Event(0, KIND, "unknown", None, None, None, facet)]
 
     def _add_usage(self, raw: msgspec.Raw) -> int:
-        """Add the integers of an answer's usage to those of the run, and return their sum (M6, F10)."""
-        tokens = 0
-        try:
-            usage = _decode_usage(raw)
-            self._add_cost(_decode_cost(raw).cost)
-        except Exception:  # noqa: BLE001 - a usage of another shape counts nothing
-            return tokens
-        for name, number in islice(usage.items(), _MOST_COUNTS):
-            digits = bytes(number)
-            if digits.isdigit() and len(digits) <= 18 and _PLAIN_NAME.fullmatch(name):
-                shown = self._mask(name)
-                tokens += int(digits)
-                if shown in self._usage or len(self._usage) < _MOST_COUNTS:
-                    self._usage[shown] = self._usage.get(shown, 0) + int(digits)
-        return tokens
-
-    def _add_cost(self, cost: pl.Cost | None) -> None:
-        """Add an answer's cost to that of the run. A cost of 0 means that the CLI does not know the price (F13)."""
-        self._cost += (cost and cost.total) or 0.0
+        """Add the counts and the cost of an answer to those of the run, and return the sum of its tokens."""
+        usage = read_usage(raw)
+        self._count(usage.counts, self._usage)
+        self._cost += usage.cost
         self.state.cost_reported(self._cost or None)
+        return sum(number for _, number in usage.counts)
+
+    def _count(self, counts: Sequence[tuple[str, int]], usage: dict[str, int]) -> None:
+        """Add counts to a usage, whose names are masked (M6)."""
+        for name, number in counts:
+            shown = self._mask(name)
+            if shown in usage or len(usage) < MOST_COUNTS:
+                usage[shown] = usage.get(shown, 0) + number
 
 
-_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
-_MOST_COUNTS: Final = 64
 _LONGEST_NAME: Final = 128
-_decode_usage: Callable[[msgspec.Raw], dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_decode_cost: Callable[[msgspec.Raw], pl.Usage] = msgspec.json.Decoder(pl.Usage).decode
 _decode_blocks: Callable[[msgspec.Raw], list[pl.Block]] = msgspec.json.Decoder(list[pl.Block]).decode
 _LINES: Final[dict[type, Callable[[PiDecoder, Any], list[Event]]]] = {
     pl.Session: PiDecoder._session_line,

@@ -72,9 +72,21 @@ class Part(msgspec.Struct, gc=False, rename="camel"):
 
 
 class MessageUpdate(msgspec.Struct, gc=False, rename="camel", tag="message_update"):
-    """A part of an answer of the model, as it arrives."""
+    """A part of an answer of the model, as it arrives.
+
+    `usage` is that of the answer so far. Before 0.87 it is in `message`, the whole message so far. Both are only
+    decoded if the run is stopped.
+    """
 
     assistant_message_event: Part
+    usage: msgspec.Raw = NO_VALUE
+    message: msgspec.Raw = NO_VALUE
+
+
+class OpenAnswer(msgspec.Struct, gc=False):
+    """An answer that has not ended."""
+
+    usage: msgspec.Raw = NO_VALUE
 
 
 class Message(msgspec.Struct, gc=False, rename="camel"):

@@ -58,6 +58,8 @@ def test_the_total_of_a_newer_release_may_include_the_session_and_is_not_used(re
         {"total_cost_usd": None},
         {"total_cost_usd": "1"},
         {"total_cost_usd": -1},
+        {"total_cost_usd": 1e300},
+        {"model_usage_since_last_result": since(1e300)},
         {"model_usage_since_last_result": since(-1)},
         {"model_usage_since_last_result": since(0.25, costBasis="unknown")},
         {"model_usage_since_last_result": {"m": {"costUSD": None}}},

@@ -343,7 +343,7 @@ def test_a_turn_that_does_not_complete_has_the_counts_and_the_cost_of_its_answer
 
 @pytest.mark.rule("M6", "F10")
 def test_the_counts_of_all_requests_are_added_up() -> None:
-    usage = {"input": 2, "odd": "x", "deep": {}, "many": 10**30, "bad name": 1}
+    usage = {"input": 2, "odd": "x", "deep": {}, "many": 10**30, "bad name": 1, "a:b/c": 1, "n" * 65: 1}
     done = {"type": "compaction_end", "reason": "threshold", "result": {"usage": {"input": 5}}}
     more = {f"count{number}": 1 for number in range(200)}
     completion = run(SESSION, START, answered(usage=usage), answered(usage=[]), done, answered(), END)[1]
@@ -373,6 +373,27 @@ def test_the_cost_of_all_requests_is_added_up() -> None:
 @pytest.mark.rule("F13")
 def test_a_run_that_is_killed_has_the_cost_so_far() -> None:
     assert run(SESSION, START, answered(usage={"cost": {"total": 0.5}}))[1].cost_usd == 0.5
+
+
+@pytest.mark.rule("F13", "F15", "AG13")
+@pytest.mark.parametrize("place", ["line", "message"])
+def test_a_run_that_is_stopped_in_an_answer_has_what_the_answer_used_so_far(place: str) -> None:
+    def update(number: int) -> dict[str, Any]:
+        usage = {"input": number, "bad name": 1, "cost": {"total": number / 4}}
+        where: dict[str, Any] = {"usage": usage} if place == "line" else {"message": {"usage": usage}}
+        return {"type": "message_update", "assistantMessageEvent": {"type": "text_start"}, **where}
+
+    def used(*lines: Any) -> tuple[Any, Any]:
+        completion = run(SESSION, START, *lines)[1]
+        return completion.run_usage, completion.cost_usd
+
+    whole = answered(usage={"input": 8, "cost": {"total": 2}})
+    assert used(ASKED, update(1), update(2)) == ({"input": 2}, 0.5)
+    assert used(ASKED, update(2), whole) == ({"input": 8}, 2.0)
+    assert used(ASKED, update(2), whole, ASKED, update(1)) == ({"input": 9}, 2.25)
+    assert used(ASKED, update(2), whole, END) == ({"input": 8}, 2.0)
+    for odd in ({"usage": "x"}, {"message": "x"}, {"usage": {"cost": {"total": 1e300}}}, {"message": {"usage": 7}}):
+        assert used(ASKED, {**update(2), "usage": None, "message": None, **odd}) == (None, None)
 
 
 @pytest.mark.rule("M12", "F9")
@@ -408,7 +429,8 @@ def test_other_lines() -> None:
 
 @pytest.mark.rule("T4")
 @pytest.mark.parametrize(
-    ("type_", "shown"), [("brand_new", "brand_new"), ("new one", "new"), ("\u0000", None), ("x" * 200, "x" * 128)]
+    ("type_", "shown"),
+    [("brand_new", "brand_new"), ("new one", "new"), ("\u0000", None), ("x" * 200, "x" * 64), ("a:b/c", "a")],
 )
 def test_a_line_of_a_type_that_is_not_known(type_: str, shown: str | None) -> None:
     assert events_of({"type": type_})[0].data == UnknownLine(shown, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -19,6 +20,7 @@ from codex_adapter.hints import Hint
 from codex_adapter.records import encode_completion, encode_events
 from tests.releases.subject import version_of
 
+RECORDINGS = Path(__file__).parents[4] / "fixtures" / "pi"
 SECRET = "hunter2-canary-of-a-line"
 FAILED: dict[str, Hint] = {
     "unauthorized": "not_logged_in",
@@ -77,6 +79,32 @@ def test_the_outcome_is_the_true_one(recording: Path, returncode: int) -> None:
     assert completion.ok == (turn == "completed")
     assert [event for event in events if event.kind == "unknown"] == []
     assert [event for event in events if event.kind == "error" and event.data is None] == []
+
+
+@pytest.mark.rule("F13", "F15")
+def test_what_a_run_that_is_stopped_at_any_line_has_used_is_a_lower_bound(recording: Path, returncode: int) -> None:
+    pipeline = Pipeline(AGENT.decoder)
+    seen: list[Completion] = []
+    for line in recording.read_bytes().splitlines(keepends=True):
+        pipeline.receive_data(line)
+        seen.append(pipeline.completion(ExitStatus(signal="SIGKILL")))
+    seen.append(decoded([recording.read_bytes()], returncode)[1])
+    for before, after in pairwise(seen):
+        counts = after.run_usage or {}
+        assert all(counts.get(name, 0) >= count for name, count in (before.run_usage or {}).items())
+        assert (before.cost_usd or 0) <= (after.cost_usd or 0)
+
+
+@pytest.mark.rule("F13", "F15")
+@pytest.mark.parametrize("release", ["0.80.10", "0.87.1"])
+def test_the_last_update_of_an_answer_reports_its_tokens_and_its_cost(release: str) -> None:
+    data = (RECORDINGS / release / "text.jsonl").read_bytes()
+    pipeline = Pipeline(AGENT.decoder)
+    pipeline.receive_data(data[: data.rindex(b'{"type":"message_end"')])
+    stopped = pipeline.completion(ExitStatus(signal="SIGKILL"))
+    whole = decoded([data], 0)[1]
+    assert stopped.run_usage
+    assert (stopped.run_usage, stopped.cost_usd) == (whole.run_usage, whole.cost_usd)
 
 
 @pytest.mark.rule("M0", "X1")

@@ -1,0 +1,52 @@
+"""Read the usage of an answer of pi: counts of tokens, and the cost (F10, F13, F15, M6)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import Final, NamedTuple
+
+import msgspec
+
+from codex_adapter.agents.pi.stream import lines as pl
+
+__all__ = ["MOST_COUNTS", "PLAIN_NAME", "Usage", "read_usage", "usage_so_far"]
+
+PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+"""A name of the CLI that an event can have (M0, M6)."""
+MOST_COUNTS: Final = 64
+_decode_usage: Callable[[msgspec.Raw], dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_cost: Callable[[msgspec.Raw], pl.Usage] = msgspec.json.Decoder(pl.Usage).decode
+_decode_answer: Callable[[msgspec.Raw], pl.OpenAnswer] = msgspec.json.Decoder(pl.OpenAnswer).decode
+
+
+class Usage(NamedTuple):
+    """The counts of an answer by their names, and its cost. A cost of 0 means that the price is unknown (F13)."""
+
+    counts: Sequence[tuple[str, int]] = ()
+    cost: float = 0.0
+
+
+def read_usage(raw: msgspec.Raw) -> Usage:
+    """Return the integers of an answer's usage and its cost; nothing of a usage of another shape (M6, F10)."""
+    try:
+        usage, cost = _decode_usage(raw), _decode_cost(raw).cost
+    except Exception:  # noqa: BLE001 - a usage of another shape counts nothing
+        return Usage()
+    counts = []
+    for name, number in islice(usage.items(), MOST_COUNTS):
+        digits = bytes(number)
+        if digits.isdigit() and len(digits) <= 18 and PLAIN_NAME.fullmatch(name):
+            counts.append((name, int(digits)))
+    return Usage(counts, (cost and cost.total) or 0.0)
+
+
+def usage_so_far(update: pl.MessageUpdate | None) -> msgspec.Raw:
+    """Return the usage of an answer so far. Releases before 0.87 have it in the copy of the message."""
+    if update is None:
+        return pl.NO_VALUE
+    try:
+        return update.usage if bytes(update.usage) != b"null" else _decode_answer(update.message).usage
+    except Exception:  # noqa: BLE001 - a message of another shape has no usage
+        return pl.NO_VALUE
