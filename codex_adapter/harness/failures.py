@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from codex_adapter import AdapterError, BackendError, Completion, RunCancelled
+from codex_adapter.hints import ADVICE, Hint
 from codex_adapter.turn_errors import AgentSpacesError, ErrorCode
 
 __all__ = ["failure"]
@@ -14,6 +15,8 @@ _CODES: Final[Mapping[str, ErrorCode]] = {
     "model_unknown": "model_not_supported",
     "session_unknown": "harness_session_not_found",
 }
+_OF_ANY_AGENT: Final[frozenset[Hint]] = frozenset({"session_unknown", "answer_incomplete", "quota_exceeded"})
+"""The hints for which the sentences of an agent name options of a run, such as a fork. A turn does not have them."""
 
 
 def failure(outcome: Completion | AdapterError, agent: str) -> AgentSpacesError | None:
@@ -52,7 +55,9 @@ def _of_backend(error: BackendError) -> str:
     return error.advice or str(error)
 
 
-def _error(message: str, hint: str | None, **details: Any) -> AgentSpacesError:
+def _error(message: str, hint: Hint | None, **details: Any) -> AgentSpacesError:
+    if hint in _OF_ANY_AGENT:
+        message = ADVICE[hint]
     code = None if hint is None else _CODES.get(hint)
     found = {name: value for name, value in {"hint": hint, **details}.items() if value is not None}
     return AgentSpacesError(message=message, code=code, details=found or None)

@@ -46,6 +46,17 @@ def test_each_hint_has_one_sentence_and_its_code(hint: Hint) -> None:
         assert told.details["hint"] == hint
 
 
+@pytest.mark.parametrize("hint", ["session_unknown", "answer_incomplete", "quota_exceeded"])
+def test_the_sentence_of_an_agent_that_names_options_of_a_run_is_not_used(hint: Hint) -> None:
+    for outcome in (
+        Completion(status=ExitStatus(code=1), hint=hint, advice="Use --fork."),
+        BackendError("session", hint=hint, advice="Use --fork."),
+    ):
+        told = described(outcome)
+        assert told is not None
+        assert told.message == ADVICE[hint]
+
+
 def test_a_turn_that_was_completed_has_not_failed() -> None:
     assert described(Completion(status=WELL, turn="completed")) is None
     ended = ExitStatus(signal="SIGKILL")
