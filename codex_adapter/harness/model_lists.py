@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
@@ -10,6 +9,8 @@ from typing import Final, NamedTuple, TypeAlias
 import trio
 
 from codex_adapter import AdapterError
+from codex_adapter.runtime.containment.marks import new_mark
+from codex_adapter.runtime.private_file import private_directory
 from codex_adapter.workspace import Containment, Workspace, WorkspaceError, run_command
 
 __all__ = ["Listing", "ModelLists"]
@@ -44,8 +45,8 @@ class ModelLists:
     async def ask(self, path: str, command: str, env: Mapping[str, str], links: Sequence[Path] = ()) -> Listing | None:
         """Return the models that the program at `path` lists with a shell command; None if it does not complete.
 
-        The command runs in a temporary directory, which is also the home of the CLI. It has links to the files `links`;
-        if one of them changes, the program is asked again.
+        The command runs in the home of the CLI, a directory of its own with links to the files `links`. If one of them
+        changes, the program is asked again. The TMPDIR of the command is removed with the home.
         """
         try:
             key = tuple([await _facts(file) for file in (path, *map(str, links))])
@@ -70,18 +71,21 @@ class ModelLists:
     async def _run(self, command: str, env: Mapping[str, str], links: Sequence[Path]) -> bytes | None:
         """Return the output of a command, or None if it did not complete. It is empty if the command failed."""
         try:
-            with tempfile.TemporaryDirectory(prefix="models-") as home, Workspace(home, agents=()) as place:
+            async with private_directory(new_mark()) as temporary:
+                home = Path(temporary, "home")
+                home.mkdir()
                 for link in links:
-                    Path(home, link.name).symlink_to(link)
-                done = await run_command(
-                    place,
-                    command,
-                    env={**env, self._home_variable: home},
-                    timeout=_SECONDS,
-                    sandbox=None,
-                    keep=_LONGEST_LIST,
-                    containment=self._containment,
-                )
+                    (home / link.name).symlink_to(link)
+                with Workspace(str(home), agents=()) as place:
+                    done = await run_command(
+                        place,
+                        command,
+                        env={**env, self._home_variable: str(home), "TMPDIR": temporary},
+                        timeout=_SECONDS,
+                        sandbox=None,
+                        keep=_LONGEST_LIST,
+                        containment=self._containment,
+                    )
         except (AdapterError, WorkspaceError, OSError):
             return None
         if done.timed_out or done.exit_code > _KILLED:
