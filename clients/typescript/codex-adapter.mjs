@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 75c2ea1c529e1b830fe9ac4362d191ef0f8e11d0fda93cfb14510fdf1f589834. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 f4eff821f4c293f0a278bc7dffd4ea220ad4e0837a83fea0efa5cd2eb987917b. Do not edit.
 /**
  * Run an agent CLI, such as the Codex CLI, from TypeScript and JavaScript, supervised by `codex-adapter`.
  *

@@ -25,7 +25,7 @@ from codex_adapter.agents.claude import extension_keys as keys
 from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.events import TokenUsage, ToolCall
 from codex_adapter.hints import Hint
-from codex_adapter.testing import Answer, ModelServer, RawItem, Scenario, Shell, Usage, answer, script
+from codex_adapter.testing import Answer, Message, ModelServer, RawItem, Scenario, Shell, Usage, answer, script
 from codex_adapter.testing.mcp_server import PIXEL
 
 from ..attack.scene import launcher, reason_to_skip
@@ -248,6 +248,36 @@ async def test_an_answer_that_ignores_its_output_schema_is_not_ok(place: Place, 
         _, completion = await place.run(address, free(**{keys.OUTPUT_SCHEMA: schema}))
     assert (completion.turn, completion.hint, completion.ok) == ("completed", hint, hint is None)
     assert completion.final_text == ('{"a":1}' if obeys else "Plain text.")
+
+
+@pytest.mark.rule("F14", "AG8")
+async def test_a_schema_that_the_model_never_fulfils_ends_the_run(place: Place) -> None:
+    wrong = answer(RawItem({"type": "tool_use", "name": "StructuredOutput", "input": {"a": "x"}}))
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    with place.model(Scenario((), fallback=wrong)) as address:
+        events, completion = await place.run(address, free(**{keys.OUTPUT_SCHEMA: schema}))
+    assert (completion.turn, completion.hint, completion.ok) == ("failed", "schema_ignored", False)
+    errors = [event.message or "" for event in events if event.kind == "error"]
+    assert errors[0].startswith("Failed to provide valid structured output after 5 attempts")
+
+
+@pytest.mark.rule("F9", "AG8")
+@pytest.mark.parametrize(
+    ("option", "value", "hint"), [(keys.MAX_BUDGET, 0.000001, "budget_limit"), (keys.MAX_TURNS, 1, "turn_limit")]
+)
+async def test_a_limit_of_the_run_has_its_own_hint(place: Place, option: str, value: float, hint: Hint) -> None:
+    with place.model(Shell("true"), Shell("true"), "Done.") as address:
+        _, completion = await place.run(address, free(**{option: value}))
+    assert (completion.turn, completion.hint, completion.ok) == ("failed", hint, False)
+
+
+@pytest.mark.rule("F9", "T4")
+async def test_a_refusal_by_policy_has_its_hint_and_no_unknown_line(place: Place) -> None:
+    refused = Answer(items=(Message("no"),), end="incomplete", detail={"stop_reason": "refusal"})
+    with place.model(Scenario((), fallback=refused)) as address:
+        events, completion = await place.run(address, free())
+    assert (completion.turn, completion.hint, completion.ok) == ("failed", "policy_refused", False)
+    assert [event for event in events if event.kind == "unknown"] == []
 
 
 @pytest.mark.rule("F9")

@@ -17,16 +17,15 @@ ADVICE: Final[Mapping[Hint, str]] = MappingProxyType(
         "not_logged_in": (
             "The login is missing or refused. Run `codex-adapter login --agent claude_code`, or set ANTHROPIC_API_KEY."
         ),
-        "quota_exceeded": (
-            "The quota of the account or `--max-budget-usd` is used up. Check plan and billing, or raise the limit."
-        ),
         "answer_incomplete": (
-            "The turn ended before its answer was complete. Raise `--max-turns`, or split the task into smaller parts."
+            "The answer reached a limit of output tokens. Raise CLAUDE_CODE_MAX_OUTPUT_TOKENS, or split the task."
         ),
         "no_network": "The service cannot be reached. Check the network, the proxy and ANTHROPIC_BASE_URL.",
         "configuration_broken": "The settings are invalid. Check `settings.json` of the user and of the project.",
         "flag_unknown": f"This release of Claude Code does not support the command line. Run {_DOCTOR}.",
         "sandbox_unavailable": f"Claude Code cannot start its sandbox. Run {_DOCTOR} for the next step.",
+        "budget_limit": "The run used up its `--max-budget-usd`. Raise it or split the task into smaller parts.",
+        "turn_limit": "The run reached its `--max-turns`. Raise it or split the task into smaller parts.",
         "cli_not_found": "Claude Code was not found. Install it, or set its path in CLAUDE_BINARY.",
         "cli_not_executable": f"Claude Code cannot be executed. Run {_DOCTOR} to check its file.",
         "home_missing": (

@@ -171,6 +171,12 @@ _CASES: Final = (
         script(_tool("StructuredOutput", n=7), "Done."),
         _free(OUTPUT_SCHEMA=SCHEMA),
     ),
+    _case(
+        "schema_ignored",
+        "An answer that never matches its schema.",
+        Scenario((), fallback=answer(_tool("StructuredOutput", n="seven"))),
+        _free(OUTPUT_SCHEMA=SCHEMA),
+    ),
     _case("no_tools", "A model without tools.", script("Hello."), _free(TOOLS="none")),
     _case(
         "sandboxed",
@@ -222,6 +228,11 @@ _CASES: Final = (
     _refused("rate_limited", "Too many requests.", 429, "rate_limit_error"),
     _refused("server_error", "A service that fails.", 500, "api_error"),
     _refused("overloaded", "A service with too much load.", 529, "overloaded_error"),
+    _case(
+        "policy_refused",
+        "An answer that the service stops by its policy.",
+        Scenario((), fallback=answer("no", end="incomplete", detail={"stop_reason": "refusal"})),
+    ),
     _case(
         "not_reached",
         "A service that does not exist.",

@@ -18,7 +18,7 @@ from codex_adapter.agents.claude.stream.block_numbers import BlockNumbers
 from codex_adapter.agents.claude.stream.calls import Calls
 from codex_adapter.agents.claude.stream.control import INTERRUPT, answer_to
 from codex_adapter.agents.claude.stream.costs import RunCosts
-from codex_adapter.agents.claude.stream.diagnosis import StderrTail, hint_of_error, hint_of_result
+from codex_adapter.agents.claude.stream.diagnosis import StderrTail, hint_of_error, hint_of_message, hint_of_result
 from codex_adapter.agents.claude.stream.line_parser import parse_lines
 from codex_adapter.agents.claude.stream.notices import LIMIT_MESSAGES, QUIET, RETRYING, rate_limit, retry
 from codex_adapter.agents.claude.stream.usage import RunTokens, counts
@@ -213,7 +213,7 @@ class ClaudeDecoder(Decoder):
         if line.error is None and not line.is_api_error_message and not text.startswith("API Error"):
             return []
         self.state.line_stalled()
-        self._hint = hint_of_error(line.api_error_type or line.error, line.api_error_status, text)
+        self._hint = hint_of_message(line, text)
         return [self._error(text or "request failed")]
 
     def _text(self, text: str, item_id: str, item_type: str, phase: TextPhase, parent_id: str | None) -> Event:
@@ -322,11 +322,10 @@ class ClaudeDecoder(Decoder):
         run_usage = self._tokens.at_turn_end(usage)
         if line.is_error or line.subtype != "success":
             self.state.turn_failed()
-            text = line.result or (line.errors[0] if line.errors else "")
-            type_, status = line.api_error_type, line.api_error_status
-            cause = hint_of_error(type_, status, text) if type_ or status or line.subtype == "success" else None
-            self._hint = cause or hint_of_result(line.subtype, line.terminal_reason, line.errors) or self._hint
+            self._hint = hint_of_result(line) or self._hint
             self._session_missing |= self._hint == "session_unknown"
+            if self._hint == "schema_ignored" and line.errors:
+                events.append(self._error(line.errors[0]))
             return [*events, status_event(KIND, TURN_FAILED)]
         self._hint = None
         answer = json_text(line.structured_output)

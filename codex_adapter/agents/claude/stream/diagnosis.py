@@ -10,10 +10,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from codex_adapter.agents.claude.stream.lines import Assistant, Result
 from codex_adapter.core import stderr_tail
 from codex_adapter.hints import Hint
 
-__all__ = ["StderrTail", "hint_of_error", "hint_of_result"]
+__all__ = ["StderrTail", "hint_of_error", "hint_of_message", "hint_of_result"]
 
 _LONGEST: Final = 8_192
 
@@ -74,6 +75,17 @@ _STDERR: Final[Sequence[tuple[str, Hint]]] = (
     (r"No conversation found with session ID", "session_unknown"),
 )
 _SESSION_MISSING: Final = (b"No conversation found with session ID",)
+_SUBTYPES: Final[Mapping[str, Hint]] = {
+    "error_max_turns": "turn_limit",
+    "error_max_budget_usd": "budget_limit",
+    "error_max_structured_output_retries": "schema_ignored",
+}
+_REASONS: Final[Mapping[str | None, Hint]] = {
+    "max_turns": "turn_limit",
+    "budget_exhausted": "budget_limit",
+    "structured_output_retry_exhausted": "schema_ignored",
+    "prompt_too_long": "context_too_long",
+}
 
 
 class StderrTail(stderr_tail.StderrTail):
@@ -100,14 +112,26 @@ def hint_of_error(type_: str | None, status: int | None, text: str) -> Hint | No
     return _STATUSES.get(status) or ("server_error" if status >= 500 else None)
 
 
-def hint_of_result(subtype: str, reason: str | None, errors: Sequence[str]) -> Hint | None:
-    """Return the cause of a turn that ended without an error of the service (F9)."""
-    for error in errors[:10]:
+def hint_of_message(line: Assistant, text: str) -> Hint | None:
+    """Return the cause in a message that the CLI wrote in place of the model (F9)."""
+    found = hint_of_error(line.api_error_type or line.error, line.api_error_status, text)
+    return found or _hint_of_stop(line.message.stop_reason)
+
+
+def hint_of_result(line: Result) -> Hint | None:
+    """Return the cause of a turn that failed, by an error of the service or by a limit of the run (F9)."""
+    type_, status = line.api_error_type, line.api_error_status
+    if type_ or status or line.subtype == "success":
+        hint = hint_of_error(type_, status, line.result or (line.errors[0] if line.errors else ""))
+        if hint is not None:
+            return hint
+    for error in line.errors[:10]:
         hint = hint_of_error(None, None, error)
         if hint is not None:
             return hint
-    if reason == "prompt_too_long":
-        return "context_too_long"
-    if subtype in ("error_max_turns", "error_max_structured_output_retries") or reason == "max_turns":
-        return "answer_incomplete"
-    return "quota_exceeded" if subtype == "error_max_budget_usd" else None
+    return _SUBTYPES.get(line.subtype) or _REASONS.get(line.terminal_reason) or _hint_of_stop(line.stop_reason)
+
+
+def _hint_of_stop(reason: str | None) -> Hint | None:
+    """Return the cause of an error after an answer that the service stopped for this reason."""
+    return "policy_refused" if reason == "refusal" else None

@@ -47,6 +47,7 @@ class Message(msgspec.Struct, gc=False):
     content: list[Block] | str
     id: str = ""
     model: str | None = None
+    stop_reason: str | None = None
     usage: msgspec.Raw = NO_VALUE
 
 
@@ -156,6 +157,7 @@ class Result(msgspec.Struct, gc=False, tag="result"):
     usage: dict[str, msgspec.Raw] | None = None
     api_error_status: int | None = None
     api_error_type: str | None = None
+    stop_reason: str | None = None
     terminal_reason: str | None = None
     total_cost_usd: msgspec.Raw = NO_VALUE
     model_usage_since_last_result: msgspec.Raw = NO_VALUE

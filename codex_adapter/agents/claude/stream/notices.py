@@ -23,6 +23,7 @@ QUIET: Final = frozenset(
     {
         *("thinking_tokens", "ui_invalidate", "session_title_changed", "files_persisted", "local_command_output"),
         *("task_started", "task_progress", "task_updated", "background_tasks_changed", "hook_started", "hook_progress"),
+        "model_refusal_no_fallback",
     }
 )
 """Subtypes without an event: other lines have what they report."""

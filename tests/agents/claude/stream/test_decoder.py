@@ -30,6 +30,7 @@ from codex_adapter.hints import Hint
 GOOD = ExitStatus(code=0)
 INIT = {"type": "system", "subtype": "init", "session_id": "s-1"}
 DONE = {"type": "result", "subtype": "success", "is_error": False, "result": "Done.", "session_id": "s-1"}
+FLAGGED = "Opus 5.5's safeguards flagged this message (https://www.anthropic.com/legal/aup)."
 UNKNOWN_SESSION = "No conversation found with session ID: x"
 OTHERS = "tool_progress control_response control_cancel_request command_lifecycle conversation_reset keep_alive"
 
@@ -56,6 +57,7 @@ def events_of(*lines: Any, full: bool = False) -> list[Event]:
 
 def assistant(*blocks: Any, **more: Any) -> dict[str, Any]:
     message = {"id": "m", "model": more.pop("model", "opus"), "content": list(blocks)}
+    message["stop_reason"] = more.pop("stop_reason", None)
     return {"type": "assistant", "message": message, "session_id": "s-1", **more}
 
 
@@ -303,6 +305,9 @@ def test_the_output_of_a_tool_in_full(name: str, more: Any, field: str) -> None:
         ({}, "API Error: 418 teapot", None),
         ({"error": "unknown"}, "", None),
         ({"error": "unknown"}, "Credit balance is too low", "quota_exceeded"),
+        ({"error": "invalid_request", "stop_reason": "refusal"}, f"API Error: {FLAGGED}", "policy_refused"),
+        ({"error": "unknown", "stop_reason": "refusal"}, "API Error: 529 x", "overloaded"),
+        ({"error": "invalid_request", "stop_reason": "stop_sequence"}, f"API Error: {FLAGGED}", None),
     ],
 )
 def test_an_error_that_the_cli_writes_as_a_message(more: Any, text: str, hint: Hint | None) -> None:
@@ -362,14 +367,53 @@ def test_notices_of_the_system() -> None:
             "session_unknown",
         ),
         ({"subtype": "error_during_execution", "terminal_reason": "prompt_too_long"}, "context_too_long"),
-        ({"subtype": "error_max_turns"}, "answer_incomplete"),
-        ({"subtype": "error_max_budget_usd"}, "quota_exceeded"),
+        ({"subtype": "error_max_turns"}, "turn_limit"),
+        ({"subtype": "error_new", "terminal_reason": "max_turns"}, "turn_limit"),
+        ({"subtype": "error_max_budget_usd"}, "budget_limit"),
+        ({"subtype": "error_new", "terminal_reason": "budget_exhausted"}, "budget_limit"),
+        ({"subtype": "error_max_structured_output_retries"}, "schema_ignored"),
+        ({"subtype": "error_new", "terminal_reason": "structured_output_retry_exhausted"}, "schema_ignored"),
+        ({"subtype": "success", "is_error": True, "result": FLAGGED, "stop_reason": "refusal"}, "policy_refused"),
+        ({"subtype": "success", "is_error": True, "result": FLAGGED, "stop_reason": "end_turn"}, None),
         ({"subtype": "error_during_execution", "errors": ["odd"]}, None),
     ],
 )
 def test_a_turn_that_failed(line: Any, hint: Hint | None) -> None:
     events, completion = run(INIT, {"type": "result", **line})
     assert (events[-1].message, completion.turn, completion.hint) == ("turn failed", "failed", hint)
+
+
+@pytest.mark.rule("F9", "M0")
+def test_a_refusal_by_policy_is_known_by_its_stop_reason() -> None:
+    text = f"API Error: {FLAGGED}"
+    refused = {"subtype": "model_refusal_no_fallback", "original_model": "opus", "api_refusal_category": None}
+    events, completion = run(
+        INIT,
+        assistant({"type": "text", "text": "no"}),
+        {"type": "system", **refused, "content": ""},
+        assistant({"type": "text", "text": text}, model="<synthetic>", stop_reason="refusal", error="invalid_request"),
+        {
+            **{"type": "result", "subtype": "success", "is_error": True, "result": text},
+            **{"stop_reason": "refusal", "terminal_reason": "api_error", "api_error_status": None},
+        },
+    )
+    assert [(event.kind, event.message) for event in events[2:]] == [("error", text), ("status", "turn failed")]
+    assert (completion.turn, completion.hint) == ("failed", "policy_refused")
+
+
+@pytest.mark.rule("F14", "X5")
+def test_a_schema_that_the_model_never_fulfils_is_an_error_with_the_words_of_the_cli() -> None:
+    why = "Failed to provide valid structured output after 5 attempts \u2014 last StructuredOutput error: /a: hunter-x2"
+    line = {
+        **{"type": "result", "subtype": "error_max_structured_output_retries", "is_error": True, "errors": [why]},
+        "terminal_reason": "structured_output_retry_exhausted",
+    }
+    pipeline = Pipeline(ClaudeDecoder, secrets=("hunter-x2",))
+    events = pipeline.receive_data(b"".join(json.dumps(one).encode() + b"\n" for one in (INIT, line)))
+    masked = why.replace("hunter-x2", "***")
+    assert [(event.kind, event.message) for event in events[1:]] == [("error", masked), ("status", "turn failed")]
+    assert pipeline.completion(ExitStatus(code=1)).hint == "schema_ignored"
+    assert [event.kind for event in events_of(INIT, {**line, "errors": []})] == ["status", "status"]
 
 
 @pytest.mark.rule("S9")

@@ -82,6 +82,7 @@ def test_release_and_model_are_reported_when_they_change() -> None:
         (system("notification", text="news"), ["news"]),
         (system("thinking_tokens"), []),
         (system("background_tasks_changed"), []),
+        (system("model_refusal_no_fallback", original_model="opus", request_id=None, content=""), []),
         (system("task_started", description="x"), []),
     ],
 )

@@ -16,8 +16,8 @@ from codex_adapter.hints import Hint
 from tests.releases.subject import version_of
 
 HINTS: dict[str, Hint] = {
-    "max_turns": "answer_incomplete",
-    "max_budget": "quota_exceeded",
+    "max_turns": "turn_limit",
+    "max_budget": "budget_limit",
     "unauthorized": "not_logged_in",
     "forbidden": "forbidden",
     "model_unknown": "model_unknown",
@@ -26,6 +26,8 @@ HINTS: dict[str, Hint] = {
     "overloaded": "overloaded",
     "not_reached": "no_network",
     "answer_cut": "stream_cut",
+    "policy_refused": "policy_refused",
+    "schema_ignored": "schema_ignored",
 }
 """The hints of the runs whose turn failed; `interrupted` has none."""
 
