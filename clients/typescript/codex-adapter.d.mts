@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 f4eff821f4c293f0a278bc7dffd4ea220ad4e0837a83fea0efa5cd2eb987917b. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 065c70d91072cff85dc8a731dfd5365cd1fdd4f7f1aef95936335b4cf1901e9e. Do not edit.
 /** The release of the agent's CLI and the model, as the CLI itself reports them in mid-run. */
 export type AgentInfo = {
     schema: "codex_adapter.agent.v1";
@@ -274,6 +274,7 @@ export type RunRequest = {
         "agent_api.exec.add_dirs.v1"?: {
             dirs: Array<string>;
         };
+        "backend.claude_code.images"?: Array<string>;
         "backend.claude_code.output_schema"?: Record<string, unknown>;
         "agent_api.session.resume.v1"?: {
             selector: "last";

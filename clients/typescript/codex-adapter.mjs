@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 f4eff821f4c293f0a278bc7dffd4ea220ad4e0837a83fea0efa5cd2eb987917b. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 065c70d91072cff85dc8a731dfd5365cd1fdd4f7f1aef95936335b4cf1901e9e. Do not edit.
 /**
  * Run an agent CLI, such as the Codex CLI, from TypeScript and JavaScript, supervised by `codex-adapter`.
  *

@@ -314,6 +314,7 @@ export type RunRequest = {
     "agent_api.exec.add_dirs.v1"?: {
       dirs: Array<string>;
     };
+    "backend.claude_code.images"?: Array<string>;
     "backend.claude_code.output_schema"?: Record<string, unknown>;
     "agent_api.session.resume.v1"?: {
       selector: "last";
