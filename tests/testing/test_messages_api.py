@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from codex_adapter.testing import ModelServer, Shell, answer, script
-from codex_adapter.testing.model_server.messages import is_side_request
+from codex_adapter.testing.model_server.messages import content_block, is_side_request
 
 MODEL, SMALL = "claude-sonnet-4-5-20250929", "claude-haiku-4-5-20251001"
 
@@ -40,6 +40,12 @@ def request(prompt: str, model: str = MODEL, *tools: str) -> dict[str, Any]:
 )
 def test_titles_and_the_warm_up_of_sub_agents_are_side_requests(asked: dict[str, Any], side: bool) -> None:
     assert is_side_request(asked) == side
+
+
+@pytest.mark.rule("TK1")
+@pytest.mark.parametrize(("offered", "called"), [("Bash", "Bash"), ("bash", "bash"), ("Read", "Bash")])
+def test_a_command_is_a_call_of_the_tool_that_the_agent_offers(offered: str, called: str) -> None:
+    assert content_block(Shell("true"), request("Do it.", MODEL, offered), "k")["name"] == called
 
 
 @pytest.mark.rule("TK1")

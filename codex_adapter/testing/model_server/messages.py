@@ -60,7 +60,9 @@ def content_block(item: Item, request: Mapping[str, Any], key: str) -> Json:
         case Reasoning(summary, _):
             return {"type": "thinking", "thinking": "\n".join(summary), "signature": "c2lnbmF0dXJl"}
         case Shell(command, arguments):
-            return _call("Bash", {"command": command, "description": "run a command", **arguments}, key)
+            offered = _offered(request)
+            tool = "bash" if "bash" in offered and "Bash" not in offered else "Bash"
+            return _call(tool, {"command": command, "description": "run a command", **arguments}, key)
         case Plan(steps):
             todos = [{"content": each.step, "status": each.status, "activeForm": each.step} for each in steps]
             return _call("TodoWrite", {"todos": todos}, key)
@@ -69,7 +71,7 @@ def content_block(item: Item, request: Mapping[str, Any], key: str) -> Json:
         case WebSearch(action):
             return _call("WebSearch", dict(action or {"query": "scripted"}), key)
         case AgentCall("spawn", message):
-            offered = {str(tool.get("name")) for tool in request.get("tools") or [] if isinstance(tool, dict)}
+            offered = _offered(request)
             task = {"description": "a part of the task", "prompt": message, "subagent_type": "general-purpose"}
             return _call("Task" if "Task" in offered and "Agent" not in offered else "Agent", task, key)
         case RawItem(value):
@@ -78,6 +80,11 @@ def content_block(item: Item, request: Mapping[str, Any], key: str) -> Json:
             raise ScenarioError("the Messages API has no tool for this item; use a raw item")
         case _:
             assert_never(item)
+
+
+def _offered(request: Mapping[str, Any]) -> set[str]:
+    """Return the names of the tools that the model can call."""
+    return {str(tool.get("name")) for tool in request.get("tools") or [] if isinstance(tool, dict)}
 
 
 def message_events(answer: Answer, blocks: list[Json], key: str, model: str) -> Iterator[Json | str]:

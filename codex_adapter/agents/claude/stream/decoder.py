@@ -20,7 +20,14 @@ from codex_adapter.agents.claude.stream.control import INTERRUPT, answer_to
 from codex_adapter.agents.claude.stream.costs import RunCosts
 from codex_adapter.agents.claude.stream.diagnosis import StderrTail, hint_of_error, hint_of_message, hint_of_result
 from codex_adapter.agents.claude.stream.line_parser import parse_lines
-from codex_adapter.agents.claude.stream.notices import LIMIT_MESSAGES, QUIET, RETRYING, rate_limit, retry
+from codex_adapter.agents.claude.stream.notices import (
+    LIMIT_MESSAGES,
+    QUIET,
+    RETRYING,
+    missing_servers,
+    rate_limit,
+    retry,
+)
 from codex_adapter.agents.claude.stream.usage import RunTokens, counts
 from codex_adapter.core.bad_lines import BadLine
 from codex_adapter.core.bounds import MESSAGE_LIMIT
@@ -268,7 +275,9 @@ class ClaudeDecoder(Decoder):
             self._refusal = BackendError("other", hint="mcp_server_failed")
         self.state.turn_started()
         self._costs.release = line.release
-        return [status_event(KIND), *self._agent_is(AgentInfo(line.release, line.model))]
+        missing = missing_servers(line.mcp_servers) if self._agent is None else []
+        begun = [status_event(KIND), *self._agent_is(AgentInfo(line.release, line.model))]
+        return begun + [self._status(message) for message in missing]
 
     def _agent_is(self, info: AgentInfo, message: str | None = None) -> list[Event]:
         """Return the news on release and model, nothing if they are known (M14)."""

@@ -115,8 +115,9 @@ class PartialMessage(msgspec.Struct, gc=False, tag="stream_event"):
 
 
 class McpServer(msgspec.Struct, gc=False):
-    """An MCP server in the first line of a session; `status` is `connected` if its tools can be used."""
+    """An MCP server in the first line of a turn; `status` is `connected` if its tools can be used."""
 
+    name: str = ""
     status: str | None = None
 
 

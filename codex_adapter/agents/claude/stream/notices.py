@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
 from codex_adapter.agents.claude.stream.diagnosis import hint_of_error
-from codex_adapter.agents.claude.stream.lines import RateLimitInfo, System
+from codex_adapter.agents.claude.stream.lines import McpServer, RateLimitInfo, System
 from codex_adapter.events import RateLimit, RateLimitStatus, Retry, Tool, ToolPhase, ToolStatus
 
-__all__ = ["LIMIT_MESSAGES", "QUIET", "RETRYING", "ended_tool", "rate_limit", "retry"]
+__all__ = ["LIMIT_MESSAGES", "QUIET", "RETRYING", "ended_tool", "missing_servers", "rate_limit", "retry"]
 
 RETRYING: Final = "model request failed, trying again"
 LIMIT_MESSAGES: Final[Mapping[RateLimitStatus, str]] = {
@@ -33,6 +33,8 @@ _LIMITS: Final[Mapping[str | None, RateLimitStatus]] = {
     "allowed_warning": "warning",
     "rejected": "rejected",
 }
+_MISSING: Final[Mapping[str | None, str]] = {"failed": "failed", "needs-auth": "needs a login"}
+_MOST_SERVERS: Final = 64
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _EXIT_CODE: Final = re.compile(r"(?:completed \(exit code |failed with exit code )(\d{1,3})\)?\Z")
 _ENDS: Final[Mapping[str | None, ToolStatus]] = {
@@ -67,6 +69,12 @@ def rate_limit(info: RateLimitInfo, mask: Callable[[str], str]) -> RateLimit:
         used if used is not None and 0 <= used < 1e6 else None,
         "quota_exceeded" if status == "rejected" else None,
     )
+
+
+def missing_servers(servers: Sequence[McpServer]) -> list[str]:
+    """Return a message for each MCP server whose tools are missing, at most 64 (AG10)."""
+    missing = [server for server in servers if server.status in _MISSING]
+    return [f"MCP server {_MISSING[server.status]}: {server.name}" for server in missing[:_MOST_SERVERS]]
 
 
 def ended_tool(opened: Tool, line: System) -> Tool:

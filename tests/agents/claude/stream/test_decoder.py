@@ -491,6 +491,22 @@ def test_other_lines_have_no_event() -> None:
     assert events[-1].message == "permission denied: a tool"
 
 
+@pytest.mark.rule("AG10", "X5")
+def test_each_mcp_server_whose_tools_are_missing_is_named_once() -> None:
+    states = {"a": "connected", "b": "failed", "c": "needs-auth", "d": "pending", "e\x00": "failed", "f": None}
+    begin = {
+        **INIT,
+        "claude_code_version": "2.1.330",
+        "mcp_servers": [{"name": name, "status": status} for name, status in states.items()],
+    }
+    named = [event.message for event in events_of(begin, DONE, begin, DONE) if event.message]
+    assert named == ["MCP server failed: b", "MCP server needs a login: c", "MCP server failed: e\x00"]
+    many = {**INIT, "mcp_servers": [{"name": "x" * 70_000, "status": "failed"}] * 100}
+    sizes = [len(event.message) for event in events_of(many) if event.message]
+    assert len(sizes) == 64
+    assert max(sizes) < 10_000
+
+
 @pytest.mark.rule("M6", "F10")
 def test_the_counts_of_several_turns_are_added_up() -> None:
     first, second = {"a": 1, "b": 2, "odd": "x", "deep": {}, "many": 10**30}, {"a": 10}
