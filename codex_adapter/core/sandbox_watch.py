@@ -39,14 +39,9 @@ class SandboxWatch:
         return "sandbox_unavailable" if self.works is False else None
 
 
-def bubblewrap_failed(command: str, output: str, exit_code: int) -> bool | None:
-    """Return whether the sandbox of a command failed, from the command's own output. None is unknown.
-
-    A command that names bubblewrap proves nothing: it may print the same message, or start its own sandbox.
-    """
-    if exit_code != 1 or _BUBBLEWRAP.fullmatch(output) is None:
-        return False
-    return None if "bwrap" in command else True
+def bubblewrap_failed(output: str, exit_code: int) -> bool:
+    """Return whether the output and the exit status of a command are those of bubblewrap when it fails."""
+    return exit_code == 1 and _BUBBLEWRAP.fullmatch(output) is not None
 
 
 def sandbox_failed(agent_kind: str, advice: str) -> Event:

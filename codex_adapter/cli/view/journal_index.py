@@ -11,6 +11,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from codex_adapter.cli.present.wording import used_by
 from codex_adapter.cli.view.record_reader import time_of
 from codex_adapter.durable import is_locked
 from codex_adapter.events import Event
@@ -154,8 +155,8 @@ def _row_of(
     if isinstance(ending, CompletedRecord):
         completion = ending.completion
         fields |= {"ok": completion.ok, "hint": completion.hint, "final_text": completion.final_text}
-        fields |= {"advice": completion.advice, "usage": completion.run_usage or completion.usage}
-        fields |= {"cost_usd": completion.cost_usd}
+        used = used_by(completion)
+        fields |= {"advice": completion.advice, "usage": used.tokens, "cost_usd": used.cost_usd}
     elif isinstance(ending, FailedRecord):
         error = ending.error
         fields |= {"ok": False, "hint": error.hint, "advice": error.advice, "error": error.message}

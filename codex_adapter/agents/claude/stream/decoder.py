@@ -6,7 +6,6 @@ repeats it. News of the session, calls that a turn leaves open, and plans give e
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -38,6 +37,7 @@ from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.notices import error_event, status_event
 from codex_adapter.core.payloads import json_text
 from codex_adapter.core.session_notice import SessionNotice
+from codex_adapter.core.token_counts import PLAIN_NAME
 from codex_adapter.errors import BackendError
 from codex_adapter.events import (
     TURN_FAILED,
@@ -369,11 +369,10 @@ class ClaudeDecoder(Decoder):
 
     def _plain(self, name: str | None) -> str | None:
         """Return the plain beginning of a name, masked before it is cut (M0, T4)."""
-        found = None if name is None else _PLAIN_NAME.match(self._mask(name))
+        found = None if name is None else PLAIN_NAME.match(self._mask(name))
         return None if found is None else found[0]
 
 
-_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _LONGEST_NAME: Final = 128
 _SYSTEM: Final[dict[str, Callable[[ClaudeDecoder, cl.System], list[Event]]]] = {
     "init": ClaudeDecoder._turn_begins,

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from codex_adapter.agents.claude.stream.diagnosis import hint_of_error
 from codex_adapter.agents.claude.stream.lines import McpServer, RateLimitInfo, System
+from codex_adapter.core.token_counts import PLAIN_NAME
 from codex_adapter.events import RateLimit, RateLimitStatus, Retry, Tool, ToolPhase, ToolStatus
 
 __all__ = ["LIMIT_MESSAGES", "QUIET", "RETRYING", "ended_tool", "missing_servers", "rate_limit", "retry"]
@@ -35,7 +36,6 @@ _LIMITS: Final[Mapping[str | None, RateLimitStatus]] = {
 }
 _MISSING: Final[Mapping[str | None, str]] = {"failed": "failed", "needs-auth": "needs a login"}
 _MOST_SERVERS: Final = 64
-_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _EXIT_CODE: Final = re.compile(r"(?:completed \(exit code |failed with exit code )(\d{1,3})\)?\Z")
 _ENDS: Final[Mapping[str | None, ToolStatus]] = {
     "completed": "completed",
@@ -60,7 +60,7 @@ def retry(line: System) -> Retry:
 def rate_limit(info: RateLimitInfo, mask: Callable[[str], str]) -> RateLimit:
     """Return the facet of a limit of the account (M13)."""
     status = _LIMITS.get(info.status, "unknown")
-    window = None if info.window is None else _NAME.match(mask(info.window))
+    window = None if info.window is None else PLAIN_NAME.match(mask(info.window))
     resets_at, used = info.resets_at, info.utilization
     return RateLimit(
         status,

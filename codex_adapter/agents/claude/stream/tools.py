@@ -112,11 +112,15 @@ def command_of(block: Block) -> str:
 
 
 def was_started(command: str, block: Block, exit_code: int | None) -> bool | None:
-    """Return True if the command of a result was started, False if the sandbox failed, None if unknown (F12)."""
+    """Return True if the command of a result was started, False if the sandbox failed, None if unknown (F12).
+
+    A command that names bubblewrap proves nothing: it may print the same message, or start its own sandbox.
+    """
     if exit_code is None:
         return None
-    failed = bubblewrap_failed(command, content_text(block.content).removeprefix(f"Exit code {exit_code}\n"), exit_code)
-    return None if failed is None else not failed
+    if bubblewrap_failed(content_text(block.content).removeprefix(f"Exit code {exit_code}\n"), exit_code):
+        return None if "bwrap" in command else False
+    return True
 
 
 def call_payloads(block: Block, kind: str) -> dict[str, str | None]:

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, TypeAlias
 
 import msgspec
 
-__all__ = ["RunTokens", "counts"]
+from codex_adapter.core.token_counts import MOST_COUNTS, read_counts
 
-_MOST_COUNTS: Final = 64
-_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+__all__ = ["RunTokens", "counts"]
 
 
 def counts(usage: dict[str, msgspec.Raw], mask: Callable[[str], str]) -> dict[str, int]:
     """Return the integers of a usage by their names (M6)."""
-    found: dict[str, int] = {}
-    for name, raw in islice(usage.items(), _MOST_COUNTS):
-        digits = bytes(raw)
-        if digits.isdigit() and len(digits) <= 18 and _NAME.fullmatch(name):
-            found[mask(name)] = int(digits)
-    return found
+    return {mask(name): count for name, count in read_counts(usage)}
 
 
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=10**18)]
@@ -106,7 +99,7 @@ def _largest(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
 
 
 def _names(first: dict[str, int], second: dict[str, int]) -> Iterable[str]:
-    return islice({**first, **second}, _MOST_COUNTS)
+    return islice({**first, **second}, MOST_COUNTS)
 
 
 _decode: Callable[[msgspec.Raw], _Answer] = msgspec.json.Decoder(_Answer).decode

@@ -7,16 +7,15 @@ because later releases may have new ones. Values that are only forwarded or coun
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
+from codex_adapter.core.token_counts import PLAIN_NAME
 from codex_adapter.events import UnknownLine
 
 __all__ = [
-    "PLAIN_NAME",
     "AgentMessage",
     "CollabToolCall",
     "CommandExecution",
@@ -41,9 +40,6 @@ __all__ = [
     "Unknown",
     "WebSearch",
 ]
-
-PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-"""The form of names that the CLI itself defines."""
 
 Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 

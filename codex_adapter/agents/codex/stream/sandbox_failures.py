@@ -20,11 +20,6 @@ def was_started(command: str, output: str, exit_code: int) -> bool | None:
 
     A command that names the sandbox proves nothing: it may print the same messages, or start its own sandbox.
     """
-    failed = bubblewrap_failed(command, output, exit_code)
-    if exit_code in (-1, 101):
-        failed = _LANDLOCK.match(output) is not None
-    if failed is None or (failed and ("bwrap" in command or "linux-sandbox" in command)):
-        return None
-    if failed:
-        return False
+    if bubblewrap_failed(output, exit_code) or (exit_code in (-1, 101) and _LANDLOCK.match(output)):
+        return None if "bwrap" in command or "linux-sandbox" in command else False
     return True if exit_code >= 0 else None

@@ -6,18 +6,16 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any
 
-from codex_adapter.agents.codex.stream.lines import PLAIN_NAME
+from codex_adapter.core.token_counts import MOST_COUNTS, PLAIN_NAME
 
 __all__ = ["RunShare", "counts"]
-
-_MOST_COUNTS = 64
 
 
 def counts(usage: Mapping[str, Any], mask: Callable[[str], str]) -> dict[str, int]:
     """Return the integers of a usage with plain names, which are masked. Return at most 64. (M6, X5)"""
     return {
         mask(name): count
-        for name, count in islice(usage.items(), _MOST_COUNTS)
+        for name, count in islice(usage.items(), MOST_COUNTS)
         if type(count) is int and abs(count) < 2**63 and PLAIN_NAME.fullmatch(name)
     }
 

@@ -25,7 +25,7 @@ from codex_adapter.agents.pi.stream.tools import (
     tool_call,
     tool_result,
 )
-from codex_adapter.agents.pi.stream.usage import MOST_COUNTS, PLAIN_NAME, read_usage, usage_so_far
+from codex_adapter.agents.pi.stream.usage import read_usage, usage_so_far
 from codex_adapter.core.bad_lines import BadLine
 from codex_adapter.core.decoder import Decoded, Decoder
 from codex_adapter.core.framing import Line
@@ -35,6 +35,7 @@ from codex_adapter.core.notices import error_event, status_event
 from codex_adapter.core.payloads import facet_with_payloads
 from codex_adapter.core.session_notice import SessionNotice
 from codex_adapter.core.state import checked_cost
+from codex_adapter.core.token_counts import MOST_COUNTS, PLAIN_NAME
 from codex_adapter.events import (
     TURN_FAILED,
     AgentInfo,

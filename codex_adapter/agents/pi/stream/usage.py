@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from itertools import islice
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from codex_adapter.agents.pi.stream import lines as pl
+from codex_adapter.core.token_counts import read_counts
 
-__all__ = ["MOST_COUNTS", "PLAIN_NAME", "Usage", "read_usage", "usage_so_far"]
+__all__ = ["Usage", "read_usage", "usage_so_far"]
 
-PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-"""A name of the CLI that an event can have (M0, M6)."""
-MOST_COUNTS: Final = 64
 _decode_usage: Callable[[msgspec.Raw], dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_cost: Callable[[msgspec.Raw], pl.Usage] = msgspec.json.Decoder(pl.Usage).decode
 _decode_answer: Callable[[msgspec.Raw], pl.OpenAnswer] = msgspec.json.Decoder(pl.OpenAnswer).decode
@@ -34,12 +30,7 @@ def read_usage(raw: msgspec.Raw) -> Usage:
         usage, cost = _decode_usage(raw), _decode_cost(raw).cost
     except Exception:  # noqa: BLE001 - a usage of another shape counts nothing
         return Usage()
-    counts = []
-    for name, number in islice(usage.items(), MOST_COUNTS):
-        digits = bytes(number)
-        if digits.isdigit() and len(digits) <= 18 and PLAIN_NAME.fullmatch(name):
-            counts.append((name, int(digits)))
-    return Usage(counts, (cost and cost.total) or 0.0)
+    return Usage([*read_counts(usage)], (cost and cost.total) or 0.0)
 
 
 def usage_so_far(update: pl.MessageUpdate | None) -> msgspec.Raw:
