@@ -16,16 +16,6 @@ settings.register_profile("nightly", deadline=None, max_examples=10_000, print_b
 settings.load_profile("gate")
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return the number of processes: `-n logical` is one for each processor, `-n auto` half as many again.
-
-    Many tests wait for a process or a time limit; those of the core do not.
-    """
-    processors = len(os.sched_getaffinity(0))
-    return min(12, processors if config.option.numprocesses == "logical" else max(1, processors * 3 // 2))
-
-
 def pytest_configure() -> None:
     """Whoever starts the tests by `nohup`, or in the background of a script, makes them ignore signals: not these."""
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGCHLD):

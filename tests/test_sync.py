@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,8 +33,8 @@ from codex_adapter.testing import Hang, PrintJson, ReadPrompt, Repeat, Step, wri
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 
 from .runtime.survivors import Survivors
+from .waiting import SOON, until
 
-SOON = 60.0
 BEGUN: tuple[Step, ...] = (ReadPrompt(), PrintJson(thread_started()), PrintJson(turn_started()))
 GOOD = (
     *BEGUN,
@@ -131,8 +130,7 @@ def test_a_slow_consumer_holds_the_agent_and_one_batch(config: Callable[..., Cod
         waiting = []
         for _, number in zip(run, range(5_000), strict=False):
             if number % 100 == 0:
-                while run._batches.empty():
-                    os.sched_yield()
+                until(lambda: not run._batches.empty())
                 waiting.append(run._batches.qsize())
         run.cancel()
         assert set(waiting) == {1}
@@ -196,10 +194,7 @@ def test_a_second_keyboard_interrupt_kills_an_agent_that_does_not_end(tmp_path: 
     agent.chmod(0o755)
     with _script(str(agent), tmp_path, survivors) as script:
         script.send_signal(signal.SIGINT)
-        deadline = time.monotonic() + SOON
-        while not (tmp_path / "asked").exists() and time.monotonic() < deadline:
-            os.sched_yield()
-        assert (tmp_path / "asked").exists()
+        until((tmp_path / "asked").exists)
         assert script.poll() is None
         script.send_signal(signal.SIGINT)
         _check_interrupted(script, survivors)

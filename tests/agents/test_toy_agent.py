@@ -42,7 +42,7 @@ from codex_adapter.events import TOOL_KINDS, ToolCall
 from codex_adapter.hints import ADVICE
 from codex_adapter.runtime.run import Run
 
-from ..faults.waiting import until
+from ..waiting import until
 
 TOY = Path(__file__).parents[1] / "toy"
 ALLOW = "backend.toy.allow"

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from ..cli.command import ADAPTER
+from ..waiting import became
 from .commands import doctor
 from .scene import Scene, scene_in
 
@@ -73,9 +74,8 @@ def left_after_kill(scene: Scene, seed: int) -> Counter[str]:
         until_all_have_begun(daemon.stdout, AT_ONCE)
         time.sleep(instant.random() * 0.3)
         daemon.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + GONE_WITHIN
-    while (found := survivors(token)) and time.monotonic() < deadline:
-        os.sched_yield()
+    became(lambda: not survivors(token), within=GONE_WITHIN)
+    found = survivors(token)
     for pid in found:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

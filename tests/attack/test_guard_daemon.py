@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ..daemon.workshop import Workshop
-from ..faults.waiting import until
 from ..runtime.test_containment_limits import NO_CGROUPS, NO_NAMESPACES
+from ..waiting import until
 
 pytestmark = [pytest.mark.rule("N1", "N2", "J11"), pytest.mark.attack]
 

@@ -9,19 +9,18 @@ import select
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from codex_adapter.testing import Step, write_agent
 from tests.releases.codex.stage import ONLY_THE_WORKSPACE
 
-__all__ = ["ADAPTER", "CANCELLED", "SOON", "Cli", "Done"]
+from ..waiting import SOON, until
+
+__all__ = ["ADAPTER", "CANCELLED", "Cli", "Done"]
 __all__ += ["only_the_workspace", "until_full", "until_listening", "write_confinement"]
 
 ADAPTER = (sys.executable, "-m", "codex_adapter")
-SOON = 120.0
-"""Seconds within which anything that is not about time must have happened."""
 CANCELLED = {
     "outcome": "failed",
     "ok": False,
@@ -106,23 +105,19 @@ def only_the_workspace(cli: Cli) -> None:
 
 def until_listening(process: subprocess.Popen[bytes]) -> None:
     """Wait until a command takes signals; for SIGINT Python itself has a handler long before."""
-    deadline = time.monotonic() + SOON
-    while time.monotonic() < deadline:
+
+    def listening() -> bool:
         status = Path(f"/proc/{process.pid}/status").read_text()
         caught, blocked = (int(status.partition(name)[2].split()[0], 16) for name in ("SigCgt:", "SigBlk:"))
-        if caught & ~blocked & 1 << signal.SIGTERM - 1:
-            return
-        os.sched_yield()
-    raise TimeoutError(f"a command took no signals in {SOON} s")
+        return bool(caught & ~blocked & 1 << signal.SIGTERM - 1)
+
+    until(listening)
 
 
 def until_full(reader: int) -> None:
     """Wait until the pipe that is read here takes nothing more."""
     writer = os.open(f"/proc/self/fd/{reader}", os.O_WRONLY | os.O_NONBLOCK)
-    deadline = time.monotonic() + SOON
     try:
-        while select.select([], [writer], [], 0)[1]:
-            assert time.monotonic() < deadline
-            os.sched_yield()
+        until(lambda: not select.select([], [writer], [], 0)[1])
     finally:
         os.close(writer)

@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .command import ADAPTER, SOON, Cli, Done
+from ..waiting import SOON
+from .command import ADAPTER, Cli, Done
 
 __all__ = ["Desk", "Terminal", "done_with", "file_of", "kinds", "message", "running", "until_record"]
 

@@ -14,7 +14,8 @@ from codex_adapter.cli.agent_options import find_agents
 from codex_adapter.cli.option_names import OptionNames
 
 from ..runtime.agents import WHOLE_TURN
-from .command import SOON, Cli
+from ..waiting import SOON
+from .command import Cli
 
 pytestmark = pytest.mark.rule("C23")
 

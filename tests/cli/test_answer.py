@@ -16,7 +16,7 @@ from codex_adapter.hints import ADVICE
 from codex_adapter.testing import Exit, Hang, PrintJson, ReadPrompt, Step, WaitFor, WriteFile
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 
-from ..faults.waiting import until
+from ..waiting import until
 from .command import Cli
 
 GOOD: tuple[Step, ...] = (

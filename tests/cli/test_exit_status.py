@@ -22,7 +22,7 @@ from codex_adapter.testing.thread_lines import (
     turn_started,
 )
 
-from ..faults.waiting import until
+from ..waiting import until
 from .command import Cli, Done
 from .slow_clock import SLOW_CLOCK, let_time_pass
 

@@ -11,8 +11,8 @@ import pytest
 
 from tests.widths import thinned
 
-from ..faults.waiting import until
 from ..runtime.survivors import Survivors
+from ..waiting import until
 from .command import Cli
 from .mailbox_desk import Desk, done_with, file_of, kinds, message, running, until_record
 

@@ -12,8 +12,8 @@ import pytest
 from codex_adapter.testing import Die, Exit, Hang, PrintJson, ReadPrompt, Step, WriteFacts, read_facts
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 
-from ..faults.waiting import until
 from ..runtime.survivors import Survivors
+from ..waiting import until
 from .command import Cli
 from .mailbox_desk import Desk, done_with, kinds
 

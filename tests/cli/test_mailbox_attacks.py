@@ -12,8 +12,8 @@ from codex_adapter.agents import known_places
 from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
 from codex_adapter.workspace import find_sandbox
 
-from ..faults.waiting import until
 from ..runtime.survivors import Survivors
+from ..waiting import until
 from .command import ADAPTER, Cli
 from .mailbox_desk import Desk, done_with, file_of, kinds, message, running, until_record
 from .test_mailbox_answers import codex

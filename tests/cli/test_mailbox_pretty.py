@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ..faults.waiting import until
 from ..runtime.survivors import Survivors
+from ..waiting import until
 from .command import ADAPTER, Cli
 from .mailbox_desk import Desk, Terminal, done_with, message, running, until_record
 from .test_pretty import EVIL, bare

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from ..faults.waiting import until
 from ..runtime.survivors import Survivors
+from ..waiting import until
 from .command import Cli, Done
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from .command import ADAPTER, SOON, Cli
+from ..waiting import SOON
+from .command import ADAPTER, Cli
 
 ASKED = "Execute it? Type y for yes, n for no, or n and a reason: "
 TAKE_THE_TERMINAL = """

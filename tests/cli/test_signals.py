@@ -7,8 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,7 +26,8 @@ from codex_adapter.testing import (
 )
 from codex_adapter.testing.thread_lines import thread_started
 
-from .command import ADAPTER, CANCELLED, SOON, Cli, until_full, until_listening
+from ..waiting import SOON, until
+from .command import ADAPTER, CANCELLED, Cli, until_full, until_listening
 from .slow_clock import SLOW_CLOCK
 
 pytestmark = pytest.mark.rule("E4", "E1", "W3")
@@ -41,14 +40,6 @@ def started(cli: Cli, *steps: Step, program: tuple[str, ...] = ADAPTER) -> subpr
     process = cli.start("run", "--codex", cli.agent(*steps, WriteFacts(str(facts)), Hang()), "Hi.", program=program)
     until(facts.exists)
     return process
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait until something is so."""
-    deadline = time.monotonic() + SOON
-    while not condition():
-        assert time.monotonic() < deadline
-        os.sched_yield()
 
 
 def left(cli: Cli) -> list[str]:

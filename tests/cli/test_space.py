@@ -11,9 +11,9 @@ import pytest
 
 from codex_adapter.testing import MCP_SERVER
 
-from ..faults.waiting import until
 from ..runtime.survivors import Survivors
 from ..spaces.spaces_stage import make_space
+from ..waiting import until
 from .command import Cli
 
 pytestmark = pytest.mark.rule("C14")

@@ -16,7 +16,8 @@ import pytest
 from codex_adapter.testing import Exit, PrintJson, ReadPrompt, Repeat, Step, WaitFor, WriteFile
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_failed, turn_started
 
-from .command import ADAPTER, SOON, Cli, Done, until_full
+from ..waiting import SOON
+from .command import ADAPTER, Cli, Done, until_full
 from .slow_clock import SLOW_CLOCK
 
 MESSAGE = '{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"%s"}}'

@@ -35,10 +35,10 @@ from codex_adapter.testing.thread_lines import (
 )
 from tests.widths import crossed, thinned
 
-from ..faults.waiting import until
 from ..protocols.turns.event_rules import check_events
 from ..runtime.survivors import Survivors
-from .command import SOON, Cli, Done, only_the_workspace, until_listening
+from ..waiting import SOON, until
+from .command import Cli, Done, only_the_workspace, until_listening
 
 pytestmark = pytest.mark.rule("C13")
 WITHOUT = """

@@ -22,11 +22,11 @@ from codex_adapter.testing.thread_lines import (
     turn_started,
 )
 
-from ..faults.waiting import until
 from ..protocols.turns.event_rules import check_events
 from ..runtime.survivors import Survivors
 from ..spaces.spaces_stage import make_space
-from .command import SOON, Cli, only_the_workspace
+from ..waiting import SOON, until
+from .command import Cli, only_the_workspace
 
 pytestmark = pytest.mark.rule("C13")
 BEGIN: tuple[Step, ...] = (ReadPrompt(), PrintJson(thread_started(THREAD_ID)), PrintJson(turn_started()))

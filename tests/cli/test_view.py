@@ -15,7 +15,8 @@ import pytest
 from codex_adapter import BackendError
 from codex_adapter.testing.thread_lines import command_started, thread_started, turn_started
 
-from .command import ADAPTER, SOON, Cli, until_listening
+from ..waiting import SOON
+from .command import ADAPTER, Cli, until_listening
 from .journal_lines import STORY, Line, journal, records
 from .page_reader import read_page
 from .test_pretty import bare, on_terminal

@@ -16,8 +16,9 @@ import pytest
 
 from codex_adapter.testing import Step, write_agent
 
-from ..cli.command import SOON, Cli
+from ..cli.command import Cli
 from ..runtime.survivors import Survivors
+from ..waiting import SOON
 
 CLIENT: Final = Path(__file__).parents[2] / "clients" / "typescript" / "codex-adapter.mjs"
 PRELUDE: Final = f"""

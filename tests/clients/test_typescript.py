@@ -20,7 +20,7 @@ from codex_adapter.testing.thread_lines import (
     turn_started,
 )
 
-from ..cli.command import SOON
+from ..waiting import SOON
 from .conftest import Node
 
 pytestmark = pytest.mark.rule("J17")

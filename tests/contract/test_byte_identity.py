@@ -18,7 +18,8 @@ from codex_adapter.events import ExitStatus
 from codex_adapter.records import encode_completion, encode_events
 from codex_adapter.testing import Die, Exit, PrintFile, ReadPrompt
 
-from ..cli.command import SOON, Cli
+from ..cli.command import Cli
+from ..waiting import SOON
 
 CODEX: Final = Path(__file__).parents[2] / "fixtures" / "codex"
 AT_ONCE: Final = 8

@@ -16,6 +16,7 @@ from codex_adapter.testing import Die, Exit, ReadPrompt, Step, WaitFor, WriteFil
 
 from ..cli.command import ADAPTER, Cli
 from ..runtime.agents import write_turn
+from ..waiting import until
 from .leaks import Canary, leaks
 
 PATTERN = Path("/proc/sys/kernel/core_pattern")
@@ -35,9 +36,7 @@ def cores() -> Iterator[None]:
 def crash(cli: Cli, program: tuple[str, ...], agent: tuple[Step, ...], prompt: str) -> tuple[bool, list[Path]]:
     """Whether a program that runs the agent says that it dumped its core, and the files that it leaves."""
     process = cli.start("run", "--codex", cli.agent(*agent), prompt, program=program, stdout=subprocess.DEVNULL)
-    while not (cli.directory / "there").exists():
-        assert process.poll() is None
-        os.sched_yield()
+    until((cli.directory / "there").exists)
     process.send_signal(signal.SIGSEGV)
     _, status = os.waitpid(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -26,9 +26,10 @@ from codex_adapter.testing import (
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 from tests.widths import crossed
 
-from ..cli.command import SOON, Cli
+from ..cli.command import Cli
 from ..cli.slow_clock import SLOW_CLOCK, let_time_pass
 from ..core.secret_forms import FORMS
+from ..waiting import SOON
 from .leaks import Canary, leaks
 from .plants import PLANTS, stdout
 

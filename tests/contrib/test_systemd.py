@@ -18,8 +18,9 @@ import pytest
 from codex_adapter.testing import ReadPrompt
 
 from ..daemon.agents import BRIEF, HANGING, STUBBORN, flood
-from ..daemon.supervisor import CANCELLED, SOON, Supervisor
+from ..daemon.supervisor import CANCELLED, Supervisor
 from ..daemon.workshop import Workshop
+from ..waiting import SOON
 
 UNITS: Final = Path(__file__).parents[2] / "contrib" / "systemd"
 SOCKET, SERVICE, README = (UNITS / name for name in ("codex-adapter.socket", "codex-adapter@.service", "README.md"))

@@ -18,14 +18,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from ..waiting import SOON
 from .jsonrpc_rules import Line, broken_rules
 from .messages import decode, encode
 from .run_rules import broken_run_rules
 
-__all__ = ["SOON", "Conversation"]
+__all__ = ["Conversation"]
 
-SOON: Final = 60.0
-"""Seconds within which everything must happen that is not about time; the machine may be busy."""
 _BLOCK: Final = 256 * 1024
 
 

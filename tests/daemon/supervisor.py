@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 import subprocess
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .conversation import SOON, Conversation
+from ..waiting import until
+from .conversation import Conversation
 from .messages import CANCELLED, Message, Refused, decode, encode, run
 
-__all__ = ["CANCELLED", "SOON", "Message", "Refused", "Supervisor", "decode", "encode", "run"]
+__all__ = ["CANCELLED", "Message", "Refused", "Supervisor", "decode", "encode", "run"]
 
 
 class Supervisor(Conversation):
@@ -113,7 +113,11 @@ class Supervisor(Conversation):
 
     def until_waiting(self, run_id: str, what: str) -> Message:
         """What the list says of a live run once it waits for this."""
-        deadline = time.monotonic() + SOON
-        while (found := self.live(run_id))["waitsFor"] != what:
-            assert time.monotonic() < deadline, found
+        found: Message = {}
+
+        def waiting() -> bool:
+            found.update(self.live(run_id))
+            return bool(found["waitsFor"] == what)
+
+        until(waiting)
         return found

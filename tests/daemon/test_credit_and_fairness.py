@@ -11,7 +11,7 @@ from codex_adapter.testing import PrintJson, ReadPrompt, StartDescendant, WaitFo
 from codex_adapter.testing.thread_lines import command_completed, command_started, thread_started, turn_completed
 
 from ..cli.command import until_full
-from ..faults.waiting import until
+from ..waiting import until
 from .agents import BRIEF, HANGING, flood, messages
 from .jsonrpc_rules import Line
 from .measures import MIB, nothing_for, peak

@@ -13,6 +13,7 @@ from codex_adapter.daemon import journal as journal_module
 from codex_adapter.daemon.journal import Journal
 from codex_adapter.daemon.journal_retention import remove_older
 
+from ..waiting import BETWEEN_LOOKS
 from .agents import BRIEF, HANGING
 from .journals import begun, completion, event, keep, writer_elsewhere
 from .workshop import Workshop
@@ -114,7 +115,7 @@ async def test_it_is_done_again_and_again(tmp_path: Path, monkeypatch: pytest.Mo
             path = await kept(journal, tmp_path, run_id, event(0), completion(1), days=2)
             with trio.fail_after(60):
                 while path.exists():
-                    await trio.to_thread.run_sync(os.sched_yield)
+                    await trio.sleep(BETWEEN_LOOKS)
         nursery.cancel_scope.cancel()
 
 

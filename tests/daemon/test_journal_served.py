@@ -6,17 +6,17 @@ import json
 import re
 import resource
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ..waiting import SOON, until
 from .agents import BRIEF, HANGING, HELD, flood, messages
 from .kept import read_all, read_file
 from .messages import CANCELLED, Refused, run
-from .supervisor import SOON, Supervisor
+from .supervisor import Supervisor
 from .workshop import Workshop
 
 pytestmark = pytest.mark.rule("J12", "J13", "J14")
@@ -236,9 +236,7 @@ def test_runs_that_wait_hold_no_open_file(workshop: Workshop, journal: Path) -> 
     assert daemon.call("run/events", runId="r500")["live"]
     daemon.request("shutdown", mode="cancel")
     # Nothing is read meanwhile: more end at once than what is said of them fits into a pipe.
-    deadline = time.monotonic() + SOON
-    while missing := [run_id for run_id in run_ids if not (journal / f"{run_id}.jsonl").stat().st_size]:
-        assert time.monotonic() < deadline, f"{len(missing)} completions are not kept"
+    until(lambda: all((journal / f"{run_id}.jsonl").stat().st_size for run_id in run_ids))
     for run_id in run_ids:
         assert daemon.completion(run_id) == CANCELLED
         assert [record["type"] for record in read_file(journal / f"{run_id}.jsonl")] == ["completion"]

@@ -14,7 +14,8 @@ from codex_adapter.testing import PrintJson, ReadPrompt, WriteFacts, read_facts
 from codex_adapter.testing.thread_lines import turn_completed
 from tests.widths import thinned
 
-from ..cli.command import SOON, Cli
+from ..cli.command import Cli
+from ..waiting import SOON
 from .agents import BRIEF, HANGING, HELD, messages
 from .messages import CANCELLED, run
 from .supervisor import Supervisor

@@ -9,9 +9,10 @@ import pytest
 
 from codex_adapter.testing import Exit
 
+from ..waiting import SOON
 from .agents import BRIEF, HANGING, HELD, STUBBORN
 from .messages import CANCELLED, encode, run
-from .supervisor import SOON, Supervisor
+from .supervisor import Supervisor
 from .workshop import Workshop
 
 pytestmark = pytest.mark.rule("J8")

@@ -9,10 +9,11 @@ import subprocess
 import pytest
 
 from ..cli.command import until_listening
+from ..waiting import SOON
 from .agents import HANGING, PARENT, STUBBORN, flood, messages
 from .measures import nothing_for
 from .messages import CANCELLED, run
-from .supervisor import SOON, Supervisor
+from .supervisor import Supervisor
 from .workshop import Workshop
 
 STOPPING = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]

@@ -15,12 +15,13 @@ import pytest
 
 from codex_adapter.testing import ReadPrompt, WriteFacts, WriteFile, read_facts
 
+from ..waiting import SOON
 from .agents import BRIEF, HANGING, HELD, flood, messages
 from .jsonrpc_rules import Line, broken_rules
 from .measures import cpu_seconds, nothing_for
 from .messages import CANCELLED, Message, decode, encode, run
 from .run_rules import broken_run_rules
-from .supervisor import SOON, Supervisor
+from .supervisor import Supervisor
 from .workshop import Workshop
 
 pytestmark = pytest.mark.rule("J16", "J1")

@@ -10,8 +10,8 @@ import pytest
 from codex_adapter.testing import ReadPrompt, WriteFacts, read_facts
 from tests.widths import thinned
 
+from ..waiting import SOON
 from .agents import HANGING
-from .supervisor import SOON
 from .workshop import Workshop
 
 pytestmark = pytest.mark.rule("J16")

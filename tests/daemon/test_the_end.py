@@ -14,11 +14,11 @@ from codex_adapter.testing import PrintJson, ReadPrompt, WaitFor, WriteFile
 from codex_adapter.testing.thread_lines import thread_started, turn_completed
 
 from ..cli.command import ADAPTER
-from ..faults.waiting import until
+from ..waiting import SOON, until
 from .agents import HANGING, HELD, PARENT, flood, messages
 from .measures import nothing_for
 from .messages import CANCELLED, encode, run
-from .supervisor import SOON, Supervisor
+from .supervisor import Supervisor
 from .workshop import Workshop
 
 

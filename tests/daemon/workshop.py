@@ -17,7 +17,8 @@ from codex_adapter.testing import ReadPrompt, Step, write_agent
 from ..cli.command import ADAPTER, Cli
 from ..cli.slow_clock import SLOW_CLOCK
 from ..runtime.survivors import Survivors, temporary_files
-from .supervisor import SOON, Supervisor
+from ..waiting import SOON
+from .supervisor import Supervisor
 
 __all__ = ["Workshop"]
 

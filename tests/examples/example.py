@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from codex_adapter.testing import Step, write_agent
 
-from ..cli.command import SOON, Cli, Done
+from ..cli.command import Cli, Done
 from ..runtime.survivors import Survivors
+from ..waiting import SOON
 
 __all__ = ["Example", "Examples", "UnderWay", "said_of_runs"]
 

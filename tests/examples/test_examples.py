@@ -20,7 +20,7 @@ from codex_adapter.testing.thread_lines import (
     turn_started,
 )
 
-from ..cli.command import SOON
+from ..waiting import SOON
 from .example import Example, said_of_runs
 
 BEGUN: tuple[Step, ...] = (ReadPrompt(), PrintJson(thread_started()), PrintJson(turn_started()))

@@ -26,6 +26,7 @@ from codex_adapter.testing import (
 
 from ..cli.command import ADAPTER, Cli
 from ..runtime.agents import WHOLE_TURN
+from ..waiting import until
 from .circumstances import after, in_namespace, needs
 from .ordinary import script
 
@@ -122,8 +123,7 @@ def test_a_prompt_that_comes_late_on_a_non_blocking_input_is_read_to_its_end(cli
         os.close(reader)
         for piece in (b"H", b"i", b"."):
             os.write(writer, piece)
-            while fcntl.ioctl(writer, 0x541B, bytes(4)) != bytes(4):  # FIONREAD: until it has been read
-                os.sched_yield()
+            until(lambda: fcntl.ioctl(writer, 0x541B, bytes(4)) == bytes(4))  # FIONREAD: until it has been read
         os.close(writer)
         done = cli.finish(process)
     assert done.status == 0

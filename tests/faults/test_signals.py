@@ -29,7 +29,7 @@ from ..cli.command import CANCELLED, Cli, until_full, until_listening
 from ..cli.slow_clock import SLOW_CLOCK
 from ..runtime.agents import WHOLE_TURN
 from ..runtime.survivors import Survivors, temporary_files
-from .waiting import until
+from ..waiting import until
 
 
 @pytest.mark.rule("E4", "N1")

@@ -25,7 +25,7 @@ from codex_adapter.testing.thread_lines import thread_started
 
 from ..runtime.agents import WHOLE_TURN, backend, config
 from ..runtime.survivors import Survivors
-from .waiting import state, until
+from ..waiting import state, until
 
 FATAL = sorted(
     signal.valid_signals()

@@ -18,9 +18,10 @@ import pytest
 from codex_adapter.testing import Exit, PrintJson, ReadPrompt, Repeat, WaitFor, WriteFile
 from codex_adapter.testing.thread_lines import thread_started
 
-from ..cli.command import ADAPTER, SOON, Cli
+from ..cli.command import ADAPTER, Cli
 from ..runtime.agents import WHOLE_TURN
 from ..runtime.scripted import say
+from ..waiting import SOON
 from .forked_cli import Fork
 
 PROGRAM = Path(__file__).with_name("forked_cli.py")

@@ -15,10 +15,10 @@ from codex_adapter.testing import (
     WriteFile,
 )
 
-from ..cli.command import ADAPTER, CANCELLED, SOON, Cli, until_listening
+from ..cli.command import ADAPTER, CANCELLED, Cli, until_listening
 from ..runtime.agents import WHOLE_TURN
+from ..waiting import SOON, state, until
 from .circumstances import after
-from .waiting import state, until
 
 LINE = '{"type":"item.completed","item":{"id":"item_0","type":"reasoning","text":"%s"}}'
 

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ..cli.command import ADAPTER
-from .stage import SOON, Stage
+from ..waiting import SOON
+from .stage import Stage
 
 __all__ = ["Told", "perform", "running", "told"]
 

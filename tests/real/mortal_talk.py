@@ -15,8 +15,9 @@ from codex_adapter.protocols.turns import RunTurnRequest, SpaceSpec
 
 from ..protocols.rounds import Broken
 from ..protocols.turns.event_rules import check_events
+from ..waiting import SOON
 from .house import turn_program
-from .stage import SOON, Stage
+from .stage import Stage
 
 __all__ = ["Instant", "MortalTalk", "Told", "check"]
 

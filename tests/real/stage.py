@@ -29,14 +29,13 @@ from codex_adapter.harness import Harness
 from codex_adapter.options import Option
 from codex_adapter.testing import Answer, ModelServer, Scenario, Shell, mcp_config
 
+from ..waiting import SOON
 from .agents import OtherRelease
 from .oracle import Oracle, Process
 from .releases import Release
 
-__all__ = ["SOME_RETRIES", "SOON", "Outcome", "Stage"]
+__all__ = ["SOME_RETRIES", "Outcome", "Stage"]
 
-SOON = 60.0
-"""Seconds within which anything that is not about time must have happened."""
 
 NO_RETRIES = "request_max_retries = 0, stream_max_retries = 0"
 SOME_RETRIES = "request_max_retries = 0, stream_max_retries = 3"

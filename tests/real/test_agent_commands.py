@@ -16,13 +16,12 @@ import pytest
 from codex_adapter.agents import agent_of
 from codex_adapter.testing import Answer, Message, ModelServer, Scenario, Shell, script
 
+from ..waiting import SOON
 from .agents import RealAgent, each_agent
 from .commands import Told
 from .oracle import Oracle
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("C23")]
-SOON = 60.0
-"""Seconds within which a command that is not about time must end; the machine may be busy."""
 ABSENT = dict.fromkeys(("id", "encoding", "overwrite", "cwd", "timeout"))
 MEMBERS = {
     "message": ("content",),

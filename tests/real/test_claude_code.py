@@ -29,11 +29,11 @@ from codex_adapter.testing import Answer, Message, ModelServer, RawItem, Scenari
 from codex_adapter.testing.mcp_server import PIXEL
 
 from ..attack.scene import launcher, reason_to_skip
+from ..waiting import SOON
 from .agents import claude_programs
 from .oracle import Oracle
 
 pytestmark = pytest.mark.real
-SOON: Final = 60.0
 NOWHERE: Final = "http://127.0.0.1:1"
 UNKNOWN: Final = "11111111-1111-4111-8111-111111111111"
 

@@ -12,8 +12,9 @@ from codex_adapter.agents.codex.advice import ADVICE as OF_CODEX
 from codex_adapter.testing import Answer, Reasoning, Shell, answer, script
 
 from ..cli.slow_clock import SLOW_CLOCK
+from ..waiting import SOON
 from .commands import running, told
-from .stage import SOON, Stage
+from .stage import Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("E4", "K4")]
 

@@ -8,8 +8,9 @@ import trio
 from codex_adapter import Event, collect, open_run
 from codex_adapter.testing import Reasoning, Shell, answer, script
 
+from ..waiting import SOON
 from .shapes import shape
-from .stage import SOON, Stage
+from .stage import Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("D3")]
 

@@ -12,7 +12,8 @@ from codex_adapter import Completion, RunCancelled, RunHandle
 from codex_adapter.daemon.client import DaemonBackend, open_daemon
 from codex_adapter.testing import Shell, answer, script
 
-from .stage import SOON, Stage
+from ..waiting import SOON
+from .stage import Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.smoke, pytest.mark.rule("C9", "J15")]
 

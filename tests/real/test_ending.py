@@ -11,8 +11,9 @@ from codex_adapter import RunCancelled, RunTimedOut, open_run
 from codex_adapter.errors import BackendError
 from codex_adapter.testing import McpCall, Shell, answer, script
 
+from ..waiting import SOON
 from .shapes import shape
-from .stage import SOON, Stage
+from .stage import Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("K4")]
 

@@ -15,11 +15,10 @@ from codex_adapter.agents.codex.advice import ADVICE as OF_CODEX
 from codex_adapter.hints import ADVICE
 from codex_adapter.testing import Answer, answer, script
 
+from ..waiting import SOON
 from .stage import Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("F9", "W2", "X1")]
-
-SOON = 60
 
 
 def _refusal(status: int, code: str | None = None, kind: str = "invalid_request_error") -> Answer:

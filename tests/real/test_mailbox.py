@@ -12,8 +12,9 @@ import pytest
 from codex_adapter.records import decode_record
 from codex_adapter.testing import Answer, Shell, answer, script
 
+from ..waiting import SOON
 from .commands import Told, running, told
-from .stage import SOON, Stage
+from .stage import Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("I17")]
 

@@ -15,11 +15,9 @@ import pytest
 
 from codex_adapter.testing import ModelServer, answer, script
 
+from ..waiting import SOON
 from .agents import AGENTS
 from .oracle import Oracle
-
-SOON = 60.0
-"""Seconds for a few runs; the machine may be busy."""
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("C9", "G1", "J4", "K4")]
 

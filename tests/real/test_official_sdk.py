@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sysconfig
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +19,8 @@ from tests.releases.codex.stage import set_stage
 
 from ..clients.conftest import PRELUDE
 from ..runtime.survivors import Survivors
-from .stage import SOON, Stage
+from ..waiting import SOON, until
+from .stage import Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("J17")]
 
@@ -202,9 +202,7 @@ def test_what_is_left_when_node_is_killed(stage: Stage, sdk: Path, program: str,
         with stage.model(scenario), subprocess.Popen(
             command(program, *words), cwd=sdk, env=environment(), stdout=subprocess.DEVNULL
         ) as process:  # fmt: skip
-            deadline = time.monotonic() + SOON
-            while begun - _words(survivors) and time.monotonic() < deadline:
-                os.sched_yield()
+            until(lambda: not begun - _words(survivors))
             process.kill()
             process.wait(SOON)
             assert bool(survivors.soon(1.0 if left else SOON)) is left

@@ -15,8 +15,9 @@ from codex_adapter.protocols.operations.strict_schema import agent_schema
 from codex_adapter.testing import Answer, Patch, Shell, answer, script
 from codex_adapter.workspace import find_sandbox
 
+from ..waiting import SOON
 from .commands import Told, running, told
-from .stage import SOON, Stage
+from .stage import Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("O15", "O16", "O17")]
 

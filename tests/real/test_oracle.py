@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
+from ..waiting import until
 from .oracle import Oracle, Process
-from .stage import SOON
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("K4")]
 
@@ -38,9 +37,8 @@ def _marked(oracle: Oracle, command: str) -> Iterator[subprocess.Popen[bytes]]:
 def test_a_process_is_found_and_then_not_any_more(way: str) -> None:
     oracle = Oracle()
     with _marked(oracle, HIDING[way].replace("WORD", oracle.word)) as process:
-        deadline = time.monotonic() + SOON
-        while not (sleepers := [p.pid for p in oracle.look() if p.argv == ("sleep", "600")]):
-            assert time.monotonic() < deadline
+        until(lambda: _sleepers(oracle))
+        sleepers = _sleepers(oracle)
         assert ("sleep", "600") in oracle.left()
         assert os.getpid() not in [p.pid for p in oracle.look()]
         if process.pid not in sleepers:
@@ -66,13 +64,19 @@ def test_a_stranger_that_has_entered_a_namespace_of_the_run_is_found() -> None:
     assert oracle.left() == []
 
 
+def _sleepers(oracle: Oracle) -> list[int]:
+    return [process.pid for process in oracle.look() if process.argv == ("sleep", "600")]
+
+
 def _wait_for(oracle: Oracle, name: str) -> Process:
-    deadline = time.monotonic() + SOON
-    while True:
-        for process in oracle.look():
-            if process.argv[:1] == (name,) and process.namespace != oracle._home:
-                return process
-        assert time.monotonic() < deadline
+    found: list[Process] = []
+
+    def is_there() -> bool:
+        found.extend(p for p in oracle.look() if p.argv[:1] == (name,) and p.namespace != oracle._home)
+        return bool(found)
+
+    until(is_there)
+    return found[0]
 
 
 def test_a_process_that_was_not_waited_for_is_left() -> None:

@@ -32,11 +32,11 @@ from tests.releases.install import install
 from tests.releases.pi.catalogue import tool
 from tests.releases.pi.subject import PI
 
+from ..waiting import SOON
 from .agents import node_path, pi_programs, write_pi_files
 from .oracle import Oracle
 
 pytestmark = pytest.mark.real
-SOON: Final = 60.0
 NOWHERE: Final = "http://127.0.0.1:1/v1"
 UNKNOWN: Final = "11111111-1111-4111-8111-111111111111"
 STUBBORN: Final = "trap '' TERM INT HUP; sleep 1000 & setsid sleep 1000 & while :; do wait; done"

@@ -11,9 +11,10 @@ import pytest
 from codex_adapter.testing import Shell, answer, script
 
 from ..protocols.turns.event_rules import check_events
+from ..waiting import SOON
 from .commands import Told, running, told
 from .house import settings
-from .stage import SOON, Stage
+from .stage import Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("C13", "U8")]
 

@@ -18,8 +18,9 @@ from codex_adapter.testing import MCP_SERVER, McpCall, Shell, answer, script
 
 from ..protocols.turns.event_rules import check_events, check_response
 from ..protocols.turns.listener import Listener
+from ..waiting import SOON
 from .house import settings, turn_program
-from .stage import SOON, Stage
+from .stage import Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("U8", "U9", "U10", "Z2")]
 

@@ -17,8 +17,9 @@ from codex_adapter.spaces import Server, Skill
 from codex_adapter.testing import Shell, answer, script
 from codex_adapter.turn_errors import TurnError
 
+from ..waiting import SOON
 from .conversation import EMPTY, Conversation, digests, environment, failed, hook, hooked, well
-from .stage import SOON, Stage
+from .stage import Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("U9")]
 

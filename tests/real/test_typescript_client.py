@@ -13,7 +13,8 @@ import pytest
 from codex_adapter.testing import Route, Scenario, Shell, answer
 
 from ..clients.conftest import PRELUDE
-from .stage import SOON, Stage
+from ..waiting import SOON
+from .stage import Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.smoke, pytest.mark.rule("J17")]
 

@@ -10,10 +10,11 @@ import contextlib
 import os
 import secrets
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from ..waiting import SOON, became
 
 __all__ = ["Living", "Survivors", "temporary_files"]
 
@@ -44,12 +45,10 @@ class Survivors:
         """Those alive now."""
         return list(self._living())
 
-    def soon(self, seconds: float = 60.0) -> list[Living]:
+    def soon(self, seconds: float = SOON) -> list[Living]:
         """Those still alive after this time; returns at once when none is alive."""
-        deadline = time.monotonic() + seconds
-        while (found := self.now()) and time.monotonic() < deadline:
-            os.sched_yield()
-        return found
+        became(lambda: not self.now(), within=seconds)
+        return self.now()
 
     def children(self, parent: int | None = None) -> list[Living]:
         """Those whose parent is `parent`, by default this process."""

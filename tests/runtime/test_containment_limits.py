@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ import pytest
 from codex_adapter.runtime.containment.containment import LEVELS, Level
 from codex_adapter.testing import Hang, Step, WaitFor, WriteFacts, read_facts, write_agent
 
+from ..waiting import state, until
 from .agents import DESCENDANTS, WHOLE_TURN, kinds_of, start_all_kinds
 from .survivors import Survivors
 
@@ -157,27 +157,21 @@ def test_an_adapter_that_is_killed_before_it_reads_of_the_exit_leaves_nothing(
         [agent] = [process for process in survivors.now() if process.inner == inner]
         started.process.send_signal(signal.SIGSTOP)
         (tmp_path / "go").touch()
-        deadline = time.monotonic() + 60
-        while Path(f"/proc/{agent.pid}").exists() or state_of(agent.parent) != "S":  # reaped, and reported
-            assert time.monotonic() < deadline
+        # Until it has been reaped, and reported.
+        until(lambda: not Path(f"/proc/{agent.pid}").exists() and state(agent.parent) == "S")
         started.process.kill()
         check(tmp_path, survivors, set())
 
 
-def state_of(pid: int) -> str:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-
-
 def check(tmp_path: Path, survivors: Survivors, expected: set[str]) -> None:
-    deadline = time.monotonic() + 60
-    while True:
+    def is_so() -> bool:
         left = survivors.now()
         found = kinds_of(tmp_path, {process.inner for process in left})
-        # A killed process is alive until the kernel has removed it.
-        if found == expected and (expected or not left):
-            return
         assert found >= expected, "a process is gone that this level does not contain"
-        assert time.monotonic() < deadline, found
+        return found == expected and (bool(expected) or not left)
+
+    # A killed process is alive until the kernel has removed it.
+    until(is_so)
 
 
 @pytest.mark.rule("N2")
@@ -194,9 +188,7 @@ def test_an_adapter_that_is_stopped_for_a_while_loses_nothing(
         [agent] = [process for process in survivors.now() if not survivors.children(process.pid)]
         started.process.send_signal(signal.SIGSTOP)
         (tmp_path / "go").touch()
-        deadline = time.monotonic() + 60
-        while agent in survivors.now():
-            assert time.monotonic() < deadline
+        until(lambda: agent not in survivors.now())
         started.process.send_signal(signal.SIGCONT)
         assert started.end() == "exit status: 0"
     assert survivors.now() == []

@@ -25,7 +25,7 @@ from codex_adapter.testing import PrintJson, WaitFor
 from codex_adapter.testing.thread_lines import thread_started
 
 from ..faults.circumstances import STRANGER, needs, other_user
-from ..faults.waiting import until
+from ..waiting import until
 from .agents import config
 from .survivors import Living, Survivors
 from .test_containment_limits import PROGRAM

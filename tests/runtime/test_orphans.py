@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +30,7 @@ from codex_adapter.runtime.containment.orphans import end_orphans, orphans
 from codex_adapter.runtime.private_file import private_file
 from codex_adapter.testing import Hang
 
+from ..waiting import until
 from .agents import DESCENDANTS, WHOLE_TURN, start_all_kinds
 from .survivors import Survivors
 from .test_containment_limits import adapter
@@ -272,8 +272,6 @@ def test_the_marks_of_a_process_can_be_read() -> None:
     env = with_mark(with_mark({}, outer), inner)
     assert env == {MARK_VARIABLE: f"{outer}:{inner}"}
     with sleeping(outer) as process:
-        deadline = time.monotonic() + 60
-        while mark_of(process.pid) is None:  # until it has become another program
-            assert time.monotonic() < deadline
+        until(lambda: mark_of(process.pid) is not None)  # it has become another program
         assert mark_of(process.pid) == outer
     assert mark_of(process.pid) is None

@@ -17,7 +17,7 @@ from codex_adapter.runtime.containment.marks import directory_name, new_mark
 from codex_adapter.runtime.private_file import LONGEST_DIRECTORY, private_directory, private_file
 from codex_adapter.testing import Hang
 
-from ..faults.waiting import until
+from ..waiting import until
 from .agents import WHOLE_TURN
 from .survivors import Survivors
 from .test_containment_limits import adapter

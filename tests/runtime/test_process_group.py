@@ -10,7 +10,7 @@ import pytest
 from codex_adapter.runtime.containment.marks import new_mark, with_mark
 from codex_adapter.runtime.containment.process_group import start_group
 
-from ..faults.waiting import until
+from ..waiting import until
 from .survivors import Survivors
 
 

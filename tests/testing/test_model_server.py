@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from codex_adapter.testing import Answer, Message, ModelServer, Route, Shell, Usage, answer, script
 from codex_adapter.testing.model_server.events import events_of
 
+from ..waiting import SOON
+
 pytestmark = pytest.mark.rule("TK1")
 
 Events = list[dict[str, Any]]
-SOON = 60.0
 
 
 @contextmanager

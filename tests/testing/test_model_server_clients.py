@@ -18,9 +18,9 @@ import pytest
 from codex_adapter.testing import Answer, ModelServer, answer, script
 from codex_adapter.testing.model_server.playback import KEPT_REQUESTS
 
-pytestmark = pytest.mark.rule("TK1")
+from ..waiting import SOON
 
-SOON = 60.0
+pytestmark = pytest.mark.rule("TK1")
 
 
 @contextmanager

@@ -16,10 +16,8 @@ from codex_adapter.workspace.commands import run_command
 
 from ..faults.leftovers import descriptors
 from ..runtime.survivors import Survivors
+from ..waiting import SOON
 from .shells import Shell
-
-SOON = 60.0
-"""Seconds, for a machine with much else to do; what is told apart from it would take a minute."""
 
 
 @pytest.mark.rule("H8")

@@ -23,7 +23,7 @@ from codex_adapter.runtime import mount_notes
 from codex_adapter.runtime.containment.orphans import end_orphans
 from codex_adapter.runtime.mount_targets import mount_targets_removed
 
-from ...faults.waiting import until
+from ...waiting import until
 
 pytestmark = pytest.mark.rule("K8")
 

@@ -10,8 +10,8 @@ import trio
 from codex_adapter import BackendError, InvalidRequestError, RunRequest, UnknownBackendError
 from codex_adapter.daemon.client import open_daemon
 
+from ...waiting import SOON
 from .fake_daemon import PROGRAM
-from .transports import SOON
 
 pytestmark = pytest.mark.rule("J15", "AG5")
 

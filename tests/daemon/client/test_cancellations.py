@@ -17,8 +17,9 @@ from codex_adapter.daemon.client import open_daemon
 from codex_adapter.testing import demo_script, write_agent
 
 from ...runtime.survivors import Survivors
+from ...waiting import SOON
 from .fake_daemon import PROGRAM
-from .transports import SOON, Daemon, children, see
+from .transports import Daemon, children, see
 
 STEPS = pytest.mark.parametrize("one_in", [4, pytest.param(1, marks=pytest.mark.nightly)])
 

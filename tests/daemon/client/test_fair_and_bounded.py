@@ -17,8 +17,8 @@ from codex_adapter.runtime.backend import Backend
 from codex_adapter.testing import PrintJson, ReadPrompt, Repeat, Step, WriteFile, write_agent
 from codex_adapter.testing.thread_lines import thread_started, turn_completed, turn_started
 
+from ...waiting import SOON
 from .fake_daemon import EVENTS, PROGRAM
-from .transports import SOON
 
 LONG: Final = '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"%s"}}' % ("m" * 500)
 FLOOD: Final[tuple[Step, ...]] = (

@@ -13,7 +13,8 @@ from codex_adapter.daemon.client import open_daemon
 from codex_adapter.testing import PrintJson, ReadPrompt, write_agent
 from codex_adapter.testing.thread_lines import thread_started, turn_completed, turn_started
 
-from .transports import SOON, see
+from ...waiting import SOON
+from .transports import see
 
 
 @pytest.mark.rule("J15", "J19", "Q6")

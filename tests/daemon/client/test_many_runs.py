@@ -26,7 +26,8 @@ from codex_adapter.testing.thread_lines import (
 )
 
 from ...runtime.survivors import Survivors
-from .transports import SOON, children, kill, see
+from ...waiting import SOON
+from .transports import children, kill, see
 
 BEGUN: Final[tuple[Step, ...]] = (ReadPrompt(), PrintJson(thread_started()), PrintJson(turn_started()))
 HANGING: Final = (*BEGUN, Hang())

@@ -17,8 +17,9 @@ from codex_adapter import BackendError, RunCancelled, RunRequest, RunTimedOut
 from codex_adapter.daemon.client import open_daemon
 from tests.widths import thinned
 
+from ...waiting import SOON
 from .fake_daemon import PROGRAM, WRONG, WRONG_OF_RUNS
-from .transports import SOON, children, see
+from .transports import children, see
 
 GONE = "codex backend error: other (details redacted when unsafe)"
 REQUEST = RunRequest(prompt="x", env={"SECRET": "swordfish"})

@@ -29,7 +29,8 @@ from codex_adapter.testing.thread_lines import THREAD_ID, agent_message, thread_
 
 from ...cli.slow_clock import skipping_pauses
 from ...runtime.survivors import Survivors
-from .transports import LIMIT, SOON, TRANSPORTS, Transport, described, let_limits_pass
+from ...waiting import SOON
+from .transports import LIMIT, TRANSPORTS, Transport, described, let_limits_pass
 
 BEGUN: Final[tuple[Step, ...]] = (ReadPrompt(), PrintJson(thread_started()), PrintJson(turn_started()))
 MESSAGE: Final = '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"m"}}'

@@ -28,7 +28,8 @@ from codex_adapter.testing import write_agent
 from tests.widths import thinned
 
 from ...contract.test_secret_exceptions import chained, told
-from .transports import SOON, Daemon, InProcess, Seen, see
+from ...waiting import SOON
+from .transports import Daemon, InProcess, Seen, see
 
 MODEL: Final = "agent_api.config.model.v1"
 DIRS: Final = "agent_api.exec.add_dirs.v1"

@@ -18,10 +18,10 @@ from codex_adapter.daemon.client import open_daemon
 from codex_adapter.runtime.backend import Backend
 
 from ...cli.slow_clock import SLOW_CLOCK
+from ...waiting import SOON
 
 __all__ = [
     "LIMIT",
-    "SOON",
     "TRANSPORTS",
     "Consumer",
     "Daemon",
@@ -35,9 +35,6 @@ __all__ = [
     "read_to_the_end",
     "see",
 ]
-
-SOON: Final = 60.0
-"""Seconds within which anything must have happened; the machine may be busy."""
 
 
 class Transport(Protocol):

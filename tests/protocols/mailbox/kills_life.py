@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ...cli.command import ADAPTER, SOON, Cli
+from ...cli.command import ADAPTER, Cli
 from ...runtime.survivors import Survivors
+from ...waiting import SOON
 from ..mortal import GONE_WITHIN, Instant, Mortal
 from ..operations.kills_model import check
 from .kills_answers import LEDGER, InboxFile

@@ -19,7 +19,8 @@ from codex_adapter.protocols.mailbox.layout import MailboxError
 from codex_adapter.protocols.mailbox.messages import CommandResult
 from codex_adapter.protocols.mailbox.opening import begin_session, end_session, open_session
 
-from ...cli.command import SOON, Cli
+from ...cli.command import Cli
+from ...waiting import SOON
 from .bench import Bench, names_in
 from .kills_mortal import CREATE, DONE, EDIT, RUN, UNKNOWN, Mortal, ran
 

@@ -21,12 +21,11 @@ from codex_adapter.protocols.operations.opening import open_executor
 from codex_adapter.testing import Facts, PrintJson, ReadPrompt, Step, WriteFacts, read_facts, write_agent
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 
+from ...waiting import SOON
 from .workbench import Message, Workbench
 
-__all__ = ["DONE", "SOON", "Stage", "Supervisor", "message_of", "saying", "told"]
+__all__ = ["DONE", "Stage", "Supervisor", "message_of", "saying", "told"]
 
-SOON = 60.0
-"""Seconds within which anything that is not about time must have happened."""
 Record: TypeAlias = dict[str, Any]
 
 

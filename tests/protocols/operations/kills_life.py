@@ -7,8 +7,9 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
-from ...cli.command import ADAPTER, SOON, Cli
+from ...cli.command import ADAPTER, Cli
 from ...runtime.survivors import Survivors
+from ...waiting import SOON
 from ..mortal import GONE_WITHIN, Instant, Mortal
 from ..rounds import Broken
 from .kills_model import check

@@ -9,7 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple
 
-from ...cli.command import ADAPTER, SOON
+from ...cli.command import ADAPTER
+from ...waiting import SOON
 from ..mortal import Instant
 from ..rounds import Broken
 from .kills_batches import LARGE, batches

@@ -31,7 +31,8 @@ from codex_adapter.testing import Exit, Hang, IgnoreSignals, PrintJson, ReadProm
 from codex_adapter.testing.thread_lines import THREAD_ID, thread_started, turn_failed, turn_started
 from tests.widths import thinned
 
-from .agent_stage import DONE, SOON, Stage, message_of, saying, told
+from ...waiting import SOON
+from .agent_stage import DONE, Stage, message_of, saying, told
 from .workbench import Workbench, bare, shell
 
 pytestmark = pytest.mark.rule("O15")

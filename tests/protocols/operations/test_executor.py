@@ -12,7 +12,8 @@ import pytest
 from codex_adapter.agents import known_places
 from codex_adapter.protocols.operations.opening import open_executor
 
-from ...cli.command import ADAPTER, SOON
+from ...cli.command import ADAPTER
+from ...waiting import SOON
 from .workbench import Conversation, Workbench, bare, shell
 
 

@@ -15,9 +15,9 @@ import pytest
 from tests.widths import crossed
 
 from ...daemon.messages import Refused, encode
-from ...daemon.supervisor import SOON
 from ...daemon.workshop import Workshop
 from ...runtime.survivors import Living
+from ...waiting import SOON
 from .control_plane import ControlPlane
 from .service_agents import ENDLESS, FLOOD, HANGING, HELD
 
