@@ -15,12 +15,15 @@ from typing import Any, NamedTuple
 from codex_adapter.testing import Step, write_agent
 from tests.releases.codex.stage import ONLY_THE_WORKSPACE
 
+from ..forked import Forked
 from ..waiting import SOON, until
 
-__all__ = ["ADAPTER", "CANCELLED", "Cli", "Done"]
+__all__ = ["ADAPTER", "CANCELLED", "NEW_INTERPRETER", "Cli", "Done"]
 __all__ += ["only_the_workspace", "until_full", "until_listening", "write_confinement"]
 
 ADAPTER = (sys.executable, "-m", "codex_adapter")
+NEW_INTERPRETER = ("env", *ADAPTER)
+"""For tests whose subject is the start, or what /proc shows of a process."""
 CANCELLED = {
     "outcome": "failed",
     "ok": False,
@@ -75,11 +78,16 @@ class Cli:
             return self.finish(process, stdin)
 
     def start(self, *words: str, program: tuple[str, ...] = ADAPTER, **options: Any) -> subprocess.Popen[bytes]:
-        """A command under way, all its streams pipes where `options`, those of `Popen`, say nothing else."""
+        """A command under way, all its streams pipes where `options`, those of `Popen`, say nothing else.
+
+        It is a fork of a warm process wherever that is the same as a new process.
+        """
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         if words[0] in ("run", "turn") and "-" not in words:  # what is piped to these is a part of the prompt
             streams["stdin"] = subprocess.DEVNULL
-        return subprocess.Popen([*program, *words], **{"cwd": self.directory, "env": self.env, **streams, **options})
+        given = {"cwd": self.directory, "env": self.env, **streams, **options}
+        command = [*program, *words]
+        return (Forked if Forked.can_run(command, given) else subprocess.Popen)(command, **given)
 
     def finish(self, process: subprocess.Popen[bytes], stdin: bytes | None = None) -> Done:
         """The rest of a command."""

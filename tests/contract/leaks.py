@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
+import string
 from collections.abc import Iterable
 from typing import Final
 
@@ -12,6 +13,7 @@ __all__ = ["Canary", "leaks"]
 PIECE: Final = 8
 """Characters of a canary that count as a leak of it."""
 WORD: Final = 24
+_LETTERS: Final = string.ascii_lowercase + string.digits
 
 
 class Canary:
@@ -19,7 +21,7 @@ class Canary:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.word = secrets.token_hex(WORD // 2)
+        self.word = "".join(secrets.choice(_LETTERS) for _ in range(WORD))
 
     def forms_in(self, data: bytes) -> list[str]:
         """The forms in which the word, or a piece of it, can be read in `data`."""

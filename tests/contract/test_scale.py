@@ -82,10 +82,9 @@ def runs(tmp_path: Path) -> Runs:
 async def nothing_left(runs: Runs) -> AsyncIterator[None]:
     """No descriptor, no child and no thread more than after one run, but idle ones that trio keeps for others."""
     await runs.run(0)
-    before = _descriptors()
+    before = _descriptors(), _children()
     yield
-    assert _descriptors() == before
-    assert _children() == []
+    assert (_descriptors(), _children()) == before
     threads = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
     assert [thread for thread in threads if not thread.name.startswith("Trio thread")] == []
     # Those of the limiter of trio, and as many that ask file systems.

@@ -26,7 +26,7 @@ from codex_adapter.testing import (
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 from tests.widths import crossed
 
-from ..cli.command import Cli
+from ..cli.command import NEW_INTERPRETER, Cli
 from ..cli.slow_clock import SLOW_CLOCK, let_time_pass
 from ..core.secret_forms import FORMS
 from ..waiting import SOON
@@ -227,7 +227,7 @@ def test_the_prompt_is_in_no_argument_no_environment_and_no_file_and_no_variable
     turn = (PrintJson(turn_started()), PrintJson(agent_message("item_0", "{}")), PrintJson(turn_completed()))
     agent = cli.agent(ReadPrompt(), WriteFacts(str(facts)), PrintJson(thread_started()), WaitFor("go"), *turn)
     schema = 'backend.codex.output_schema={"type":"object"}'
-    with cli.start("run", "--codex", agent, "--extension", schema, "-") as process:
+    with cli.start("run", "--codex", agent, "--extension", schema, "-", program=NEW_INTERPRETER) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(f"Look at {canary.word}.".encode())

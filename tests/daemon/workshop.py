@@ -16,6 +16,7 @@ from codex_adapter.testing import ReadPrompt, Step, write_agent
 
 from ..cli.command import ADAPTER, Cli
 from ..cli.slow_clock import SLOW_CLOCK
+from ..forked import Forked
 from ..runtime.survivors import Survivors, temporary_files
 from ..waiting import SOON
 from .supervisor import Supervisor
@@ -89,7 +90,8 @@ class Workshop:
         errors = self.directory / f"stderr{len(self._daemons)}"
         words = [*self.command, *options]
         with errors.open("wb") as stderr:
-            process = subprocess.Popen(words, **{"cwd": self.directory, "env": self.env, "stderr": stderr, **popen})
+            given = {"cwd": self.directory, "env": self.env, "stderr": stderr, **popen}
+            process = (Forked if Forked.can_run(words, given) else subprocess.Popen)(words, **given)
         supervisor = Supervisor(process, our_stdin, our_stdout, errors)
         self._daemons.append(supervisor)
         return supervisor
