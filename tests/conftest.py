@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import faulthandler
 import fcntl
 import os
 import signal
+import sysconfig
 from collections.abc import Iterator
+from types import FrameType
 
 import pytest
 from hypothesis import settings
+
+from .needs import summary
 
 settings.register_profile("gate", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("nightly", deadline=None, max_examples=10_000, print_blob=True)
@@ -17,10 +22,56 @@ settings.load_profile("gate")
 
 
 def pytest_configure() -> None:
-    """Whoever starts the tests by `nohup`, or in the background of a script, makes them ignore signals: not these."""
+    """Let tests find the programs of this environment, and take signals.
+
+    Whoever starts the tests by `nohup`, or in the background of a script, makes them ignore signals: not these.
+    """
+    os.environ["PATH"] = f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}"
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGCHLD):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the time that a test may take, from its fixtures to their end."""
+    parser.addoption(
+        "--hangs-after",
+        type=float,
+        default=120.0,
+        metavar="SECONDS",
+        help="0 for never; five times as many with a real CLI",
+    )
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Fail a test that hangs, with the stacks of its threads, and nothing but that test.
+
+    The alarm is repeated, because what a failing test leaves by may wait for the same thing.
+    """
+    seconds = item.config.getoption("hangs_after") * (5 if item.get_closest_marker("real") else 1)
+
+    def fail(_number: int, _frame: FrameType | None) -> None:
+        faulthandler.dump_traceback(2)
+        pytest.fail(f"hangs: not at its end after {seconds:.0f} s")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 10)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name each thing that was missing, once, with the way to have it."""
+    reports = terminalreporter.getreports("skipped")
+    lines = summary(report.longrepr[2] for report in reports if isinstance(report.longrepr, tuple))
+    if lines:
+        terminalreporter.section("skipped, because this machine lacks something")
+        for line in lines:
+            terminalreporter.write_line(line)
 
 
 @pytest.fixture

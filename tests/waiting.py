@@ -13,7 +13,7 @@ from typing import Final
 
 __all__ = ["BETWEEN_LOOKS", "SOON", "became", "state", "until"]
 
-SOON: Final = 120.0
+SOON: Final = 100.0
 """Seconds within which anything happens that a test waits for, on a busy machine too."""
 BETWEEN_LOOKS: Final = 0.005
 

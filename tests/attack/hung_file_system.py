@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
+from ..needs import missing
 
 __all__ = ["EVERYTHING", "HungFileSystem", "hung_file_system"]
 
@@ -327,13 +327,12 @@ def hung_file_system(path: Path) -> Iterator[HungFileSystem]:
     path.mkdir()
     try:
         fuse = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError as error:
-        pytest.skip(f"/dev/fuse cannot be opened: {os.strerror(error.errno or 0)}")
+    except OSError:
+        missing("fuse")
     options = f"fd={fuse},rootmode=40000,user_id={os.getuid()},group_id={os.getgid()},allow_other".encode()
     if _libc.mount(b"hung", os.fsencode(path), b"fuse.hung", 0, options) != 0:
-        reason = os.strerror(ctypes.get_errno())
         os.close(fuse)
-        pytest.skip(f"a FUSE file system cannot be mounted: {reason}")
+        missing("fuse")
     words = [sys.executable, __file__, str(fuse), str(path)]
     try:
         with subprocess.Popen(words, stdin=-1, stdout=-1, pass_fds=[fuse], start_new_session=True) as server:

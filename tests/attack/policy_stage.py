@@ -7,7 +7,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["SHELLS", "CanaryStage", "missing"]
+__all__ = ["SHELLS", "CanaryStage", "available"]
 
 SHELLS = {"dash": ("dash",), "bash": ("bash",), "busybox": ("busybox", "sh"), "mksh": ("mksh",), "zsh": ("zsh", "-f")}
 """The words with which each shell is started, before `-c`."""
@@ -41,13 +41,12 @@ SECONDS = 6
 """How long a text may run."""
 
 
-def missing(shell: str) -> str | None:
-    """Return why texts cannot be executed by a shell here, else None."""
-    lacks = [program for program in (SHELLS[shell][0], "bwrap", "git") if shutil.which(program) is None]
-    if lacks:
-        return f"{', '.join(lacks)} is not installed"
+def available(shell: str) -> bool:
+    """Return whether texts can be executed by a shell here."""
+    if not all(map(shutil.which, (SHELLS[shell][0], "bwrap", "git"))):
+        return False
     trial = subprocess.run(["bwrap", "--ro-bind", "/", "/", "--unshare-pid", "true"], check=False, capture_output=True)
-    return "bubblewrap does not work here" if trial.returncode else None
+    return trial.returncode == 0
 
 
 class CanaryStage:

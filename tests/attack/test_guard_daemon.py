@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ..daemon.workshop import Workshop
+from ..needs import missing
 from ..runtime.test_containment_limits import NO_CGROUPS, NO_NAMESPACES
 from ..waiting import until
 
@@ -30,7 +31,7 @@ echo '{"type":"thread.started","thread_id":"01a20018-057d-7ce3-b0c7-a173a1ba2c6a
 @pytest.fixture
 def workshop(tmp_path: Path) -> Iterator[Workshop]:
     if subprocess.run(["unshare", "-Urm", "true"], check=False, stderr=subprocess.DEVNULL).returncode != 0:
-        pytest.skip("this machine lets nobody have a user namespace")
+        missing("namespaces")
     shop = Workshop(tmp_path)
     shop.command = ["unshare", "-Urm", "sh", "-c", 'W && exec "$@"', "sh", *shop.command]
     yield shop
@@ -49,7 +50,7 @@ def test_no_run_of_a_daemon_that_is_killed_while_agents_exit_leaves_a_process(
     os.mkfifo(workshop.directory / "go")
     daemon = workshop.daemon("--max-runs", str(RUNS), initialize=False)
     if daemon.initialize()["containment"] != level:
-        pytest.skip(f"this machine has no containment of the level {level}")
+        missing("cgroup" if level == "cgroup" else "namespaces")
     for number in range(RUNS):
         daemon.start(f"r{number}", env={"AGENT": agent}, working_dir=str(workshop.directory))
     for number in range(RUNS):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ..needs import missing
 from ..runtime.faulty_guards import CALLS, DAEMON, ENDS, ERRORS, Guards, guards, has
 from ..runtime.test_guard_faults import CHILDREN, FAULTS, STEPS
 
@@ -34,7 +35,7 @@ def test_every_error_of_every_call_of_a_guard_leaves_nothing(played: Guards, cal
 @pytest.mark.parametrize("hold", ["guard", "pid_namespace", "user_namespace"])
 def test_every_kind_of_guard_survives_every_call_that_fails(played: Guards, hold: str, end: str, call: str) -> None:
     if not has(played, hold):
-        pytest.skip(f"this machine has no containment of the kind {hold}")
+        missing("cgroup" if hold == "cgroup" else "namespaces")
     for number in (1, 2, 4):
         for lasting in (False, True):
             played.check(hold, *ENDS[end], (call, number, errno.EIO, lasting))

@@ -16,6 +16,7 @@ from codex_adapter.runtime.containment.containment import Containment
 from codex_adapter.runtime.containment.guard_client import Guarded
 from codex_adapter.runtime.containment.marks import new_mark
 
+from ..needs import missing
 from ..runtime.survivors import Survivors
 
 pytestmark = [pytest.mark.rule("K4", "N2"), pytest.mark.attack]
@@ -79,7 +80,7 @@ async def test_a_hydra_is_ended_with_its_run(
 ) -> None:
     compiler = shutil.which("gcc")
     if compiler is None:
-        pytest.skip("no gcc: no other program is fast enough")
+        missing("gcc")
     (tmp_path / "hydra.c").write_text(CHAIN)
     await trio.run_process([compiler, "-O1", "-o", f"{tmp_path}/hydra", f"{tmp_path}/hydra.c"])
     up, output = os.pipe()

@@ -11,8 +11,9 @@ from codex_adapter.protocols.operations.judging import Allowed, judge
 from codex_adapter.protocols.operations.operations import ShellOperation
 from codex_adapter.protocols.operations.policy import load_policy
 
+from ..needs import missing
 from .policy_spellings import spellings
-from .policy_stage import SHELLS, CanaryStage, missing
+from .policy_stage import SHELLS, CanaryStage, available
 
 pytestmark = pytest.mark.rule("A3", "A4", "A10", "A11")
 
@@ -25,8 +26,8 @@ def is_allowed(text: str) -> bool:
 
 
 def requires(shell: str) -> None:
-    if reason := missing(shell):
-        pytest.skip(reason)
+    if not available(shell):
+        missing("shells")
 
 
 @pytest.mark.parametrize("shell", SHELLS)

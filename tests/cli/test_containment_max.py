@@ -16,6 +16,7 @@ from tests.widths import thinned
 
 from ..attack.commands import agent, doctor
 from ..attack.scene import Scene, scene_in
+from ..needs import missing
 from .mailbox_desk import done_with
 
 pytestmark = pytest.mark.rule("N3")
@@ -28,7 +29,7 @@ def scene() -> Iterator[Scene]:
     """The command line as a plain user, whose strongest level takes a user namespace."""
     with scene_in("plain_user") as found:
         if "in a user namespace" not in doctor(found)[0].stdout.decode():
-            pytest.skip("a plain user has no user namespace here")
+            missing("namespaces")
         yield found
 
 
@@ -36,7 +37,7 @@ def scene() -> Iterator[Scene]:
 def set_uid_id() -> Iterator[str]:
     """A set-uid copy of `id` that belongs to root."""
     if os.geteuid() != 0:
-        pytest.skip("only root can make a set-uid program of root")
+        missing("root")
     with tempfile.TemporaryDirectory() as directory:
         Path(directory).chmod(0o755)
         program = Path(shutil.copy(shutil.which("id") or "", directory))

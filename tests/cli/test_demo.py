@@ -10,6 +10,7 @@ import pytest
 
 from codex_adapter.testing import Exit, ReadPrompt
 
+from ..needs import missing
 from .command import ADAPTER, Cli, until_listening
 
 pytestmark = pytest.mark.rule("C3")
@@ -29,7 +30,7 @@ def empty(cli: Cli) -> Path:
 @pytest.mark.real
 def test_the_real_cli_runs_offline_and_writes_its_file(cli: Cli, empty: Path) -> None:
     if importlib.util.find_spec("codex_cli_bin") is None:
-        pytest.skip("no Codex CLI: install openai-codex-cli-bin")
+        missing("codex")
     done = cli.run("demo")
     assert (done.status, done.stderr) == (0, "")
     text = done.stdout.decode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from codex_adapter.core.request_checks import CONTAINMENT_LEVELS
 from codex_adapter.workspace import find_sandbox
 from tests.widths import thinned
 
+from ..needs import missing
 from .command import ADAPTER, Cli
 
 pytestmark = pytest.mark.rule("C4")
@@ -198,7 +200,7 @@ def test_it_tells_the_levels_of_containment_that_this_machine_gives(cli: Cli) ->
 def test_it_does_not_tell_a_level_that_cannot_be_had(cli: Cli) -> None:
     unshare = ("unshare", "-Urm", "sh", "-c")
     if cli.finish(cli.start("true", program=unshare)).status != 0:
-        pytest.skip("this machine lets nobody have a user namespace")
+        missing("namespaces")
     poorer = 'mount -t tmpfs none /sys/fs/cgroup && echo 0 >/proc/sys/user/max_pid_namespaces && exec "$@"'
     done = cli.run("doctor", "--json", "--codex", cli.agent(), program=(*unshare, poorer, "sh", *ADAPTER))
     report = json.loads(done.stdout)
@@ -235,7 +237,7 @@ def test_the_text_says_the_same(cli: Cli) -> None:
     assert b"takes: " not in done.stdout
     done = cli.run("doctor", "--verbose", "--codex", cli.agent())
     assert b"supports: additional directories, images" in done.stdout
-    assert b"\nok   containment: " in done.stdout
+    assert re.search(rb"\n(ok  |note) containment: ", done.stdout)  # only root has the best one everywhere
     done = cli.run("doctor", "--codex", "/nowhere")
     assert done.status == 1
     assert done.stdout.endswith(b"\nA run cannot start.\n")

@@ -12,6 +12,7 @@ from codex_adapter.agents import known_places
 from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
 from codex_adapter.workspace import find_sandbox
 
+from ..needs import missing, without
 from ..runtime.survivors import Survivors
 from ..waiting import until
 from .command import ADAPTER, Cli
@@ -37,7 +38,7 @@ def desk(cli: Cli) -> Desk:
 def test_the_login_is_hidden_where_an_option_says_that_it_is(desk: Desk) -> None:
     sandbox = find_sandbox(agents=known_places())
     if sandbox is None:
-        pytest.skip("this machine has no bubblewrap that works")
+        missing("bubblewrap")
     desk.program("bwrap", f'exec {sandbox.path} "$@"')
     home = desk.root / "home"
     home.mkdir()
@@ -59,7 +60,7 @@ def test_the_login_is_hidden_where_an_option_says_that_it_is(desk: Desk) -> None
 )
 def test_a_sandbox_that_cannot_be_tried_out_is_not_done_without(desk: Desk) -> None:
     if find_sandbox(agents=known_places()) is None:
-        pytest.skip("this machine has no bubblewrap that works")
+        missing("bubblewrap")
     desk.begun()
     desk.answer(running(": > ../escaped"))
     with desk.start("once", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))) as process:
@@ -90,7 +91,7 @@ def test_an_inbox_that_leads_into_the_workspace_is_refused(desk: Desk, action: s
 
 
 @pytest.mark.rule("I13")
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+@without("user", os.geteuid() == 0)
 def test_an_answer_that_cannot_be_read_is_remarked_by_a_single_round_too(desk: Desk) -> None:
     desk.begun()
     desk.answer(message("Hello.")).rename(hidden := desk.mailbox / "inbox" / os.fsdecode(b"\xff.txt"))

@@ -25,6 +25,7 @@ from codex_adapter.testing.thread_lines import (
     turn_started,
 )
 
+from ..needs import without
 from .journal_lines import STORY, Line, journal, records, runs
 from .markdown_texts import EVERYTHING
 
@@ -32,7 +33,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 pytestmark = [
     pytest.mark.rule("C10"),
     pytest.mark.nightly,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
+    without("chromium", CHROMIUM is None),
 ]
 INJECTION = "</script></style><script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\">"
 HOSTILE: list[Line] = [

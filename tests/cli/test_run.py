@@ -21,6 +21,7 @@ from codex_adapter.testing.thread_lines import (
 )
 from tests.widths import thinned
 
+from ..needs import missing
 from .command import ADAPTER, Cli, Done
 
 TURN = tuple(
@@ -142,7 +143,7 @@ def test_variables_are_set_and_copied_and_named_homes_reach_the_agent(cli: Cli) 
 def test_a_level_of_containment_can_be_demanded(cli: Cli) -> None:
     unshare = ("unshare", "-Urm", "sh", "-c")
     if cli.finish(cli.start("true", program=unshare)).status != 0:
-        pytest.skip("this machine lets nobody have a user namespace")
+        missing("namespaces")
     poorer = 'mount -t tmpfs none /sys/fs/cgroup && echo 0 >/proc/sys/user/max_pid_namespaces && exec "$@"'
     program = (*unshare, poorer, "sh", *ADAPTER)
     assert run(cli, "--containment", "guard", "Hi.", program=program).status == 0

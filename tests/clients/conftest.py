@@ -17,6 +17,7 @@ import pytest
 from codex_adapter.testing import Step, write_agent
 
 from ..cli.command import Cli
+from ..needs import missing
 from ..runtime.survivors import Survivors
 from ..waiting import SOON
 
@@ -73,7 +74,7 @@ class Node:
 def node(tmp_path: Path) -> Iterator[Node]:
     """A directory in which programs work; after the test no process of it may be left."""
     if shutil.which("node") is None:
-        pytest.skip("Node is not installed")
+        missing("node")
     survivors = Survivors(tmp_path)
     cli = Cli(tmp_path)
     cli.env["PATH"] = f"{sysconfig.get_path('scripts')}:{cli.env['PATH']}"

@@ -15,6 +15,8 @@ from types import ModuleType
 
 import pytest
 
+from ..needs import missing
+
 pytestmark = pytest.mark.rule("J18")
 
 HERE = Path(__file__).parents[2] / "clients" / "typescript"
@@ -64,16 +66,16 @@ def tsc(generate: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The compiler, from npm."""
     npm, place = shutil.which("npm"), tmp_path_factory.mktemp("compiler")
     if npm is None or shutil.which("node") is None:
-        pytest.skip("Node and npm are not installed")
+        missing("node")
     install = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(place)]
     try:
         done = subprocess.run(
             [*install, *generate.COMPILER], cwd=place, capture_output=True, text=True, timeout=60, check=False
         )
     except subprocess.TimeoutExpired:
-        pytest.skip("npm does not answer: see that it reaches its registry, and NODE_EXTRA_CA_CERTS")
+        missing("node")
     if done.returncode:
-        pytest.skip(f"npm cannot install {generate.COMPILER[0]}: {done.stderr[-200:]}")
+        missing("node")
     return str(place / "node_modules" / ".bin" / "tsc")
 
 

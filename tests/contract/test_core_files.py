@@ -15,6 +15,7 @@ import pytest
 from codex_adapter.testing import Die, Exit, ReadPrompt, Step, WaitFor, WriteFile
 
 from ..cli.command import ADAPTER, Cli
+from ..needs import missing
 from ..runtime.agents import write_turn
 from ..waiting import until
 from .leaks import Canary, leaks
@@ -27,7 +28,7 @@ def cores() -> Iterator[None]:
     """A crash leaves a core file in the current directory, as far as the system lets it."""
     before = resource.getrlimit(resource.RLIMIT_CORE)
     if PATTERN.read_bytes()[:1] in b"|/" or before[1] == 0:
-        pytest.skip("this system keeps no core files in the directory of the crash")
+        missing("system")
     resource.setrlimit(resource.RLIMIT_CORE, (before[1], before[1]))
     yield
     resource.setrlimit(resource.RLIMIT_CORE, before)
@@ -63,7 +64,7 @@ def test_another_program_would_leave_one(cli: Cli, cores: None) -> None:
     program = (sys.executable, "-c", "import signal; open('there', 'x').close(); signal.pause()")
     dumped, files = crash(cli, program, (), "x")
     if not dumped:
-        pytest.skip("this system writes no core files")
+        missing("system")
     assert any(leaks(path.read_bytes(), [canary]) for path in files)
 
 

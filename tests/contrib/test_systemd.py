@@ -20,6 +20,7 @@ from codex_adapter.testing import ReadPrompt
 from ..daemon.agents import BRIEF, HANGING, STUBBORN, flood
 from ..daemon.supervisor import CANCELLED, Supervisor
 from ..daemon.workshop import Workshop
+from ..needs import without
 from ..waiting import SOON
 
 UNITS: Final = Path(__file__).parents[2] / "contrib" / "systemd"
@@ -101,7 +102,7 @@ def manager(workshop: Workshop, request: pytest.FixtureRequest) -> Iterator[Mana
 path_only = pytest.mark.parametrize("manager", ["path"], indirect=True)
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
+@without("systemd", shutil.which("systemd-analyze") is None)
 @pytest.mark.rule("J16")
 def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
     for unit in (SOCKET, SERVICE):

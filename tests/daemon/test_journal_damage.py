@@ -20,6 +20,7 @@ from codex_adapter.daemon.journal import Journal, JournalFile
 
 from ..cli.command import ADAPTER, Cli
 from ..faults.circumstances import after, in_namespace, needs, without_abilities
+from ..needs import missing
 from .journals import begun, completion, event, keep, pages, seqs
 
 pytestmark = pytest.mark.rule("J12", "J13", "J14")
@@ -122,7 +123,7 @@ async def test_what_is_no_file_is_neither_read_nor_written(
     try:
         put(directory / "r.jsonl", target)
     except PermissionError:
-        pytest.skip("only root makes devices")
+        missing("root")
     before = target.read_bytes() if target.exists() else None
     with pytest.raises(FileExistsError):
         await begun(journal, "r")

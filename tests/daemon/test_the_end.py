@@ -14,6 +14,7 @@ from codex_adapter.testing import PrintJson, ReadPrompt, WaitFor, WriteFile
 from codex_adapter.testing.thread_lines import thread_started, turn_completed
 
 from ..cli.command import ADAPTER
+from ..needs import missing
 from ..waiting import SOON, until
 from .agents import HANGING, HELD, PARENT, flood, messages
 from .measures import nothing_for
@@ -180,10 +181,12 @@ def test_a_supervisor_that_is_killed_leaves_nothing(workshop: Workshop) -> None:
     )
     words = [sys.executable, "-c", program]
     with subprocess.Popen(words, cwd=workshop.directory, env=workshop.env, stdout=subprocess.PIPE) as supervisor:
-        assert supervisor.stdout is not None
-        daemon = os.pidfd_open(int(supervisor.stdout.readline()))
-        assert len(workshop.survivors.now()) >= 4
-        supervisor.kill()
+        try:
+            assert supervisor.stdout is not None
+            daemon = os.pidfd_open(int(supervisor.stdout.readline()))
+            assert len(workshop.survivors.now()) >= 4
+        finally:
+            supervisor.kill()
         assert select.select([daemon], [], [], SOON)[0]
         os.close(daemon)
     assert workshop.survivors.soon() == []
@@ -194,7 +197,7 @@ def test_a_supervisor_that_is_killed_leaves_nothing(workshop: Workshop) -> None:
 def test_a_daemon_that_is_killed_leaves_nothing(workshop: Workshop) -> None:
     daemon = workshop.daemon(initialize=False)
     if daemon.initialize()["containment"] == "process_group":
-        pytest.skip("this machine has no guard")
+        missing("namespaces")
     env = workshop.agent("parent", *PARENT)
     for name in ("a", "b"):
         daemon.start(name, env=env, working_dir=str(workshop.place(name)))

@@ -98,7 +98,8 @@ def _script(blocks: list[Block], outputs: Path) -> Iterator[str]:
         yield f"exec >{shlex.quote(str(outputs / str(block.line)))} 2>&1"
         text = "\n".join(commands)
         if block.mark == "terminal":
-            text = shlex.join(["python", str(TERMINAL), text, *([block.value] if block.value else [])])
+            # By a variable: the path of the checkout may begin as a place that pages name.
+            text = f'python "$TERMINAL" {shlex.join([text, *([block.value] if block.value else [])])}'
         if block.mark == "exits":
             yield f"set +e +o pipefail\n{text}\nstatus=$?"
             yield f"[ $status = {block.value} ] || exit $((status ? status : 99))"
@@ -156,6 +157,7 @@ def run_page(blocks: list[Block], directory: Path) -> Ran:
             "CODEX_HOME": server.write_codex_home(home / ".codex", model="gpt-5.5", provider=NO_RETRIES),
             "SOCKET": str(directory / "run" / "codex-adapter.sock"),
             "REAL_CODEX": binary,
+            "TERMINAL": str(TERMINAL),
             "GOCACHE": os.environ.get("GOCACHE", str(Path.home() / ".cache" / "go-build")),
             "GOTOOLCHAIN": "local",
             "GO111MODULE": "off",

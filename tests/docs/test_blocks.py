@@ -24,6 +24,7 @@ from codex_adapter.errors import SpawnError
 from codex_adapter.hints import Hint
 from tests.real.releases import sandbox_works
 
+from ..needs import missing
 from .output import differences
 from .pages import ROOT, Block, all_pages, read_blocks
 from .running import PROGRAMS, run_page
@@ -33,7 +34,7 @@ PAGES: Final = all_pages()
 RUN: Final = {"sh", "dockerfile", *PROGRAMS}
 DATA: Final = {"json", "toml", "yaml", "ini"}
 RUNNING: Final = [page for page in PAGES if any(block.language in RUN | {"yaml"} for block in read_blocks(page))]
-NEEDED: Final = ("jq", "node", "go", "git")
+NEEDED: Final = ("jq", "node", "go")
 """Programs of other projects that pages call."""
 SLOW: Final = frozenset({"docs/how-to/upgrade.md", "examples/README.md"})
 """Pages that take long: the nightly tests run them. The examples have tests of their own in the gate."""
@@ -76,14 +77,14 @@ def test_no_block_is_without_a_check() -> None:
 def test_blocks_run_and_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     blocks = read_blocks(page)
     for program in NEEDED:
-        if shutil.which(program) is None and any(re.search(rf"\b{program} ", block.text) for block in blocks):
-            pytest.skip(f"{program} is not installed")
+        if shutil.which(program) is None and any(re.search(rf"\b{program}\b", block.text) for block in blocks):
+            missing(program)
     try:
         binary = find_binary(CodexConfig(), os.environ).path
     except SpawnError:
-        pytest.skip("no Codex CLI: install the extra `codex`")
+        missing("codex")
     if not sandbox_works(Path(binary)):
-        pytest.skip("the Codex CLI cannot start its own sandbox on this machine")
+        missing("bubblewrap")
     ran = run_page(blocks, tmp_path)
     assert ran.status == 0, ran.stderr
     wrong = [

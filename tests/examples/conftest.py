@@ -13,6 +13,7 @@ from typing import Final
 import pytest
 
 from ..cli.command import Cli
+from ..needs import missing
 from ..runtime.survivors import Survivors
 from .example import Example, Examples
 
@@ -37,7 +38,7 @@ def language(request: pytest.FixtureRequest) -> str:
     chosen = str(request.param)
     for program in LANGUAGES[chosen]:
         if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed")
+            missing(program)
     return chosen
 
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from functools import cache
 
-import pytest
+from ..needs import missing
 
 __all__ = ["STRANGER", "after", "in_namespace", "limited", "needs", "other_user", "without_abilities"]
 
@@ -49,7 +49,7 @@ def other_user() -> tuple[str, ...]:
 def needs(program: tuple[str, ...]) -> None:
     """Skip the test where the machine does not let us have these circumstances."""
     if not _can_be_had(program):
-        pytest.skip(f"this machine does not allow: {' '.join(program[:2])}")
+        missing("root" if program[0] == "setpriv" else "namespaces")
 
 
 @cache

@@ -25,6 +25,7 @@ from codex_adapter.testing import (
 from ..attack.commands import Trial, demo, doctor, turn
 from ..attack.scene import scene_in
 from ..cli.command import ADAPTER, Cli
+from ..needs import missing
 from ..runtime.agents import WHOLE_TURN, backend, config
 from .circumstances import after, limited, needs, other_user
 from .leftovers import cgroups
@@ -148,7 +149,7 @@ while True:
 def test_a_pipe_that_cannot_be_made_larger_is_no_failure(public_cli: Cli) -> None:
     needs(other_user())
     if int(Path("/proc/sys/fs/pipe-user-pages-soft").read_text()) == 0:
-        pytest.skip("this machine has no limit of the pages in pipes")
+        missing("system")
     words = ("run", "--codex", str(script(public_cli.directory / "codex", PLAIN)), "Hi.")
     done = public_cli.run(*words, program=(*other_user(), *after(FULL_ACCOUNT), *ADAPTER))
     assert (done.status, done.stderr) == (3, "")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ..needs import PROGRAMS as PROGRAMS_OF
+from ..needs import has_no_such_case, missing
 from .cells import ALL_UP, PROGRAMS, Cell, Program, play
 from .limits import LEVELS, available
 from .scenarios import SCENARIOS, Scenario
@@ -16,7 +18,7 @@ def release(request: pytest.FixtureRequest) -> Program:
     """The program of each agent: the one from the wheel, or the newest."""
     found = PROGRAMS[request.param]()
     if not found:
-        pytest.skip(f"the program of {request.param} is not installed")
+        missing(PROGRAMS_OF[request.param])
     return found[0]
 
 
@@ -36,10 +38,10 @@ def _marks(scenario: Scenario, level: str) -> list[pytest.MarkDecorator]:
 @pytest.mark.parametrize(("scenario", "level"), _once())
 def test_nothing_is_left_that_the_level_holds(scenario: Scenario, level: str, release: Program) -> None:
     if level not in available():
-        pytest.skip(f"this machine has no containment of the level {level}")
+        missing("cgroup" if level == "cgroup" else "namespaces")
     cell = Cell(release, scenario, level, "danger-full-access", ALL_UP, span=1.0)
     # Within a second on a machine with nothing else to do: `python -m tests.kill_matrix` measures that.
     result = play(cell, within=60.0)
     if result.verdict == "skipped":
-        pytest.skip(result.reason)
+        has_no_such_case(result.reason)
     assert result.verdict in ("clean", "excused"), f"{result.reason}\n{cell.command}"

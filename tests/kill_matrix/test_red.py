@@ -11,6 +11,7 @@ from tests.real.claude_stage import ClaudeRelease
 from tests.real.pi_stage import PiRelease
 from tests.real.releases import Release, installed
 
+from ..needs import missing
 from .__main__ import options_parser
 from .cells import ALL_UP, Cell, Program, play, scenario_named
 from .descendants import KINDS
@@ -37,7 +38,7 @@ SURVIVORS = {
 )
 def test_without_containment_the_oracle_finds_what_is_left(name: str) -> None:
     if not installed():
-        pytest.skip("no Codex CLI: install openai-codex-cli-bin, or set CODEX_RELEASES")
+        missing("codex")
     cell = Cell(installed()[0], scenario_named(name), BARE, "danger-full-access", ALL_UP, span=1.0)
     result = play(cell)
     assert result.verdict == "failed"

@@ -20,6 +20,7 @@ from codex_adapter.errors import SpawnError
 from codex_adapter.testing import ModelServer, RawItem
 from codex_adapter.testing.scenario import Item, Message
 
+from ..needs import PROGRAMS, without
 from .releases import installed
 
 __all__ = [
@@ -176,7 +177,7 @@ AGENTS: Final = (
 
 
 def _row(agent: RealAgent) -> Any:
-    missing = pytest.mark.skipif(agent.program is None, reason=f"the program of {agent.kind} is not installed")
+    missing = without(PROGRAMS[agent.kind], agent.program is None)
     return pytest.param(agent, id=agent.kind, marks=missing)
 
 

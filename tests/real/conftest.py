@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from ..needs import missing, without
 from .claude_stage import ClaudeStage, claude_for_turns
 from .pi_stage import PiStage, pi_for_turns
 from .releases import Release, installed, sandbox_works
 from .stage import Stage
 from .stages import stage_of
 
-NONE = pytest.param(None, marks=pytest.mark.skip("no Codex CLI: install openai-codex-cli-bin, or set CODEX_RELEASES"))
+NONE = pytest.param(None, marks=without("codex"))
 
 
 @pytest.fixture(scope="session", params=list[object](installed()) or [NONE], ids=str)
@@ -55,7 +56,7 @@ def any_sandbox(any_stage: Stage) -> None:
     else:
         works = sandbox_works(any_stage.release.binary)
     if not works:
-        pytest.skip("the CLI cannot start its own sandbox on this machine, so commands of its agents fail")
+        missing("bubblewrap")
 
 
 @pytest.fixture
@@ -64,4 +65,4 @@ def agent_sandbox(release: Release, request: pytest.FixtureRequest) -> None:
     spec = getattr(request.node, "callspec", None)
     mode = spec.params.get("mode") if spec is not None else None
     if mode != "danger-full-access" and not sandbox_works(release.binary):
-        pytest.skip("the Codex CLI cannot start its own sandbox on this machine, so commands of its agents fail")
+        missing("bubblewrap")

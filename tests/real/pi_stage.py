@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from typing_extensions import override
 
 from codex_adapter import RunRequest
 from codex_adapter.agents.pi.releases import TURNS, parse_version
 from codex_adapter.testing import ModelServer, Scenario
 
+from ..needs import has_no_such_case
 from .agents import OtherRelease, node_path, pi_programs, write_pi_files
 from .oracle import Process
 from .stage import NO_RETRIES, NOWHERE, Stage
@@ -29,7 +29,7 @@ class PiRelease(OtherRelease):
     @override
     def needs(self, *_version: int, what: str) -> None:
         if any(word in what for word in ("hooks", "sandbox")):
-            pytest.skip("pi has no hooks, no MCP servers and no sandbox")
+            has_no_such_case("pi has no hooks, no MCP servers and no sandbox")
 
     @override
     def __str__(self) -> str:

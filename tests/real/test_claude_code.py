@@ -29,6 +29,7 @@ from codex_adapter.testing import Answer, Message, ModelServer, RawItem, Scenari
 from codex_adapter.testing.mcp_server import PIXEL
 
 from ..attack.scene import launcher, reason_to_skip
+from ..needs import missing, without
 from ..waiting import SOON
 from .agents import claude_programs
 from .oracle import Oracle
@@ -42,8 +43,7 @@ def programs() -> list[Any]:
     """The programs to test, or one skipped parameter."""
     found = claude_programs()
     if not found:
-        why = "no Claude Code: install claude-agent-sdk, or set CLAUDE_RELEASES"
-        return [pytest.param(None, marks=pytest.mark.skip(why))]
+        return [pytest.param(None, marks=without("claude"))]
     return [pytest.param(path, id=_release_of(path)) for path in found]
 
 
@@ -169,8 +169,8 @@ async def test_a_run_whose_sandbox_cannot_start_fails(place: Place) -> None:
 
 @pytest.mark.rule("C4", "F11", "F12")
 def test_a_sandbox_without_namespaces_is_reported_in_mid_run_and_at_the_end(place: Place) -> None:
-    if reason := reason_to_skip("no_namespaces"):
-        pytest.skip(reason)
+    if reason_to_skip("no_namespaces"):
+        missing("root")
     adapter = (*launcher("no_namespaces", place.root), sys.executable, "-m", "codex_adapter")
     options = ("--agent", "claude_code", "--claude", str(place.program))
     with place.model(Shell("echo hello"), "Done.") as address:

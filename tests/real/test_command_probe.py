@@ -16,6 +16,7 @@ from codex_adapter.probes.perform import perform
 from codex_adapter.probes.verdicts import judge, judge_all
 from tests.probes.scripted_agents import SCRIPTED
 
+from ..needs import PROGRAMS, without
 from .agents import RealAgent, claude_programs, each_agent, node_path, pi_programs
 from .releases import installed
 
@@ -41,7 +42,7 @@ def programs() -> Iterator[Any]:
     pi = [(file, _directory(file, 2)) for file in reversed(pi_programs())]
     for kind, found in (("codex", codex), ("claude_code", claude), ("pi", pi)):
         if not found:
-            yield pytest.param(None, id=kind, marks=pytest.mark.skip(f"the program of {kind} is not installed"))
+            yield pytest.param(None, id=kind, marks=without(PROGRAMS[kind]))
         for number, (file, release) in enumerate(found):
             path = node_path(file) if kind == "pi" else os.environ["PATH"]
             marks = [pytest.mark.smoke] if number == 0 else []

@@ -11,6 +11,7 @@ import pytest
 from codex_adapter import RunCancelled
 from codex_adapter.testing import Shell, answer, script
 
+from ..needs import has_no_such_case, missing
 from .stage import Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("S6")]
@@ -20,7 +21,7 @@ pytestmark = [pytest.mark.real, pytest.mark.rule("S6")]
 def launcher(stage: Stage) -> Path:
     """The launcher script of a release from npm."""
     if stage.release.launcher is None or not stage.release.launcher.exists():
-        pytest.skip("a release from a wheel has no launcher: set CODEX_RELEASES")
+        has_no_such_case("a release from a wheel has no launcher: set CODEX_RELEASES")
     return stage.release.launcher
 
 
@@ -28,7 +29,7 @@ def launcher(stage: Stage) -> Path:
 def by_node(stage: Stage, launcher: Path) -> str:
     """A program of another name that runs the launcher, so that nothing is exchanged."""
     if shutil.which("node") is None:
-        pytest.skip("no node to run the launcher")
+        missing("node")
     program = stage.root / "codex-by-node"
     program.write_text(f'#!/bin/sh\nexec node {launcher} "$@"\n')
     program.chmod(0o755)

@@ -9,6 +9,7 @@ import pytest
 from codex_adapter import RunCancelled
 from codex_adapter.testing import McpCall, Shell, answer, script
 
+from ..needs import has_no_such_case, missing
 from .claude_stage import installed_claude
 from .pi_stage import installed_pi
 from .releases import installed
@@ -31,13 +32,13 @@ LEAVING = {
 def each_stage(request: pytest.FixtureRequest, tmp_path: Path) -> Stage:
     """A place for runs of each agent in turn."""
     if request.param is None:
-        pytest.skip("no agent CLI: install openai-codex-cli-bin or claude-agent-sdk")
+        missing("codex")
     return stage_of(request.param, tmp_path)
 
 
 def _in_mode(stage: Stage, mode: str) -> None:
     if mode not in stage.modes:
-        pytest.skip(f"the agent runs no commands in the mode {mode}")
+        has_no_such_case(f"the agent runs no commands in the mode {mode}")
 
 
 @pytest.mark.rule("F2")
@@ -74,7 +75,7 @@ async def test_a_command_that_is_still_running_at_the_end_of_the_turn_is_gone_af
 @pytest.mark.rule("K6", "F2")
 async def test_a_cli_that_outlives_its_turn_is_ended_and_its_final_text_kept(stage: Stage) -> None:
     if stage.release.version[:2] != (0, 61):
-        pytest.skip("this release exits with its turn")
+        has_no_such_case("this release exits with its turn")
     command = Shell("sleep 600", {"yield_time_ms": 500})
     with stage.model(script(command, "Done."), config="features.unified_exec = true\n"):
         outcome = await stage.run(stage.sandboxed("danger-full-access"), exit_grace=1.0)

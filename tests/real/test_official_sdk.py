@@ -18,6 +18,7 @@ from tests.releases.codex.catalogue import CATALOGUE
 from tests.releases.codex.stage import set_stage
 
 from ..clients.conftest import PRELUDE
+from ..needs import has_no_such_case, missing
 from ..runtime.survivors import Survivors
 from ..waiting import SOON, until
 from .stage import Stage
@@ -116,11 +117,11 @@ def sdk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory in which Node finds the SDK."""
     npm, place = shutil.which("npm"), tmp_path_factory.mktemp("sdk")
     if npm is None or shutil.which("node") is None:
-        pytest.skip("Node and npm are not installed")
+        missing("node")
     options = ["--no-audit", "--no-fund", "--ignore-scripts", "--omit=optional", "--prefix", str(place)]
     install = [npm, "install", *options, "@openai/codex-sdk@0.163.0"]
     if subprocess.run(install, cwd=place, capture_output=True, timeout=300, check=False).returncode:
-        pytest.skip("npm cannot install @openai/codex-sdk")
+        missing("node")
     return place
 
 
@@ -135,7 +136,7 @@ def environment() -> dict[str, str]:
 def pair(stage: Stage, sdk: Path, case: str, how: str = "") -> Pair:
     """Play a case of the catalogue through both."""
     if str(stage.release) != "0.163.0":
-        pytest.skip("the SDK is of the release 0.163.0")
+        has_no_such_case("the SDK is of the release 0.163.0")
     said = []
     for name, program in (("their play", SDK), ("our play", OURS)):
         with set_stage(CATALOGUE[case], stage.root / name) as scene:

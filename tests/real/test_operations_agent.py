@@ -15,6 +15,7 @@ from codex_adapter.protocols.operations.strict_schema import agent_schema
 from codex_adapter.testing import Answer, Patch, Shell, answer, script
 from codex_adapter.workspace import find_sandbox
 
+from ..needs import missing
 from ..waiting import SOON
 from .commands import Told, running, told
 from .stage import Stage
@@ -194,7 +195,7 @@ def repository(stage: Stage) -> None:
 @pytest.mark.smoke
 def test_nothing_of_git_that_operations_make_runs_outside_of_their_sandbox(stage: Stage) -> None:
     if find_sandbox(agents=known_places()) is None:
-        pytest.skip("this machine has no bubblewrap that works")
+        missing("bubblewrap")
     repository(stage)
     files = {"build/fmt.sh": f"#!/bin/sh\ntouch {stage.root}/escaped\ncat\n", "nested.sh": NESTED, "work.sh": WORK}
     made = [{"type": "createFile", "path": path, "content": content} for path, content in files.items()]

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from ..needs import missing
 from ..waiting import until
 from .oracle import Oracle, Process
 
@@ -52,7 +53,7 @@ def test_a_stranger_that_has_entered_a_namespace_of_the_run_is_found() -> None:
     flags = [] if os.geteuid() == 0 else ["--user"]
     new = ["unshare", *flags, *(["--map-root-user"] if flags else []), "--pid", "--fork", "--kill-child"]
     if subprocess.run([*new, "true"], check=False, stderr=subprocess.DEVNULL).returncode != 0:
-        pytest.skip("this machine has no PID namespace for us")
+        missing("namespaces")
     oracle = Oracle()
     with _marked(oracle, f"exec {' '.join(new)} sh -c 'read line; true'"):
         inside = _wait_for(oracle, "sh")

@@ -32,6 +32,7 @@ from tests.releases.install import install
 from tests.releases.pi.catalogue import tool
 from tests.releases.pi.subject import PI
 
+from ..needs import missing
 from ..waiting import SOON
 from .agents import node_path, pi_programs, write_pi_files
 from .oracle import Oracle
@@ -51,12 +52,12 @@ def programs() -> list[Any]:
 def npm_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The newest release that the laboratory tests, with its Node.js, as npm installs them."""
     if shutil.which("npm") is None:
-        pytest.skip("npm is not installed, and without it there is no pi")
+        missing("node")
     directory = tmp_path_factory.mktemp("pi")
     try:
         yield install(PI, PI.versions[-1], directory).binary
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
-        pytest.skip("npm cannot install pi: see that it reaches its registry, and NODE_EXTRA_CA_CERTS")
+        missing("node")
     finally:
         shutil.rmtree(directory)  # 350 MB
 

@@ -10,6 +10,7 @@ import pytest
 from codex_adapter import BackendError, RunRequest
 from codex_adapter.testing import ModelServer, Scenario, Shell, Usage, answer, script
 
+from ..needs import has_no_such_case
 from .shapes import shape
 from .stage import Outcome, Stage
 
@@ -143,7 +144,7 @@ async def test_what_a_release_cannot_do_is_refused_before_the_run(
     key: str, session: object, since: tuple[int, ...], stage: Stage
 ) -> None:
     if not stage.release.before(*since):
-        pytest.skip("this release can")
+        has_no_such_case("this release can")
     with stage.model(Scenario()) as server:
         with pytest.raises(BackendError) as caught:
             await stage.run(_going_on(stage, key, session, "Do it."))

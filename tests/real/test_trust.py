@@ -13,6 +13,7 @@ import pytest
 from codex_adapter.testing import ModelServer, Shell, answer, script
 from tests.widths import crossed, thinned
 
+from ..needs import has_no_such_case
 from .stage import Outcome, Stage
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("S11")]
@@ -168,7 +169,7 @@ async def test_a_project_that_the_request_trusts_starts_its_servers_and_is_not_t
     stage: Stage, project: Project, place: Callable[[Project], Path]
 ) -> None:
     if not stage.release.has("project_settings"):
-        pytest.skip("this release knows no settings of projects")
+        has_no_such_case("this release knows no settings of projects")
     project.interferes = False
     directory = place(project)
     with stage.model(commands(stage)) as model:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import pytest
 
+from ..needs import without
 from ..protocols.rounds import Failure, play_all
 from .claude_stage import claude_for_turns
 from .pi_stage import pi_for_turns
@@ -27,11 +29,16 @@ pytestmark = [
 @pytest.mark.parametrize(
     "player",
     [
-        pytest.param(play, id="codex", marks=pytest.mark.skipif(not installed(), reason="no Codex CLI is installed")),
+        pytest.param(play, id="codex", marks=without("codex", not installed())),
         pytest.param(
-            play_claude, id="claude", marks=pytest.mark.skipif(not claude_for_turns(), reason="no Claude Code")
+            play_claude,
+            id="claude",
+            marks=[
+                without("claude", not claude_for_turns()),
+                without("bubblewrap", not all(map(shutil.which, ("bwrap", "socat")))),
+            ],
         ),
-        pytest.param(play_pi, id="pi", marks=pytest.mark.skipif(not pi_for_turns(), reason="no pi is installed")),
+        pytest.param(play_pi, id="pi", marks=without("node", not pi_for_turns())),
     ],
 )
 def test_a_conversation_goes_on_whenever_its_turns_are_killed(player: Any) -> None:

@@ -12,12 +12,13 @@ import pytest
 from codex_adapter.spaces import Server
 from codex_adapter.testing import McpCall, RawItem, Shell, answer, script
 
+from ..needs import without
 from .claude_stage import ClaudeStage, claude_for_turns
 from .conversation import Conversation, digests, environment, everything, hooked, skill, well
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("U14")]
 
-NONE = pytest.param(None, marks=pytest.mark.skip("no Claude Code: install claude-agent-sdk, or set CLAUDE_RELEASES"))
+NONE = pytest.param(None, marks=without("claude"))
 
 
 @pytest.fixture(params=list[object](claude_for_turns()) or [NONE], ids=str)

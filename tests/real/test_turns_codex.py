@@ -12,6 +12,7 @@ from codex_adapter.agents.codex.harness import CodexHarness
 from codex_adapter.testing import McpCall, RawItem, Shell, answer, script
 from codex_adapter.turn_errors import TurnError
 
+from ..needs import has_no_such_case
 from .conversation import Conversation, digests, environment, everything, hook, hooked, server, well
 from .releases import Release
 from .stage import Stage
@@ -66,7 +67,7 @@ async def test_an_environment_is_used_and_gone_from_the_next_turn(stage: Stage, 
 
 async def test_what_a_release_cannot_do_is_refused(stage: Stage, conversation: Conversation) -> None:
     if not stage.release.before(0, 125):
-        pytest.skip("this release can do all of it")
+        has_no_such_case("this release can do all of it")
     for asked in (environment(hooks=(hook(stage),)), environment(servers=(server(stage),))):
         with stage.model(script("never")) as model:
             with pytest.raises(TurnError, match=r"release  0\.125\.0 or newer"):
@@ -78,7 +79,7 @@ async def test_a_release_that_keeps_its_first_instructions_refuses_others(
     stage: Stage, conversation: Conversation
 ) -> None:
     if not stage.release.before(0, 147):
-        pytest.skip("this release replaces them")
+        has_no_such_case("this release replaces them")
     with stage.model(script(fallback=answer("done"))) as model:
         well(await conversation.turn(environment(instructions="Be brief.")))
         well(await conversation.turn(environment(instructions="Be brief.")))

@@ -13,12 +13,13 @@ from codex_adapter.harness import HarnessTurn
 from codex_adapter.testing import RawItem, Shell, answer, script
 from codex_adapter.turn_errors import TurnError
 
+from ..needs import without
 from .conversation import EMPTY, Conversation, digests, environment, failed, hook, server, skill, well
 from .pi_stage import PiStage, pi_for_turns
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("U17")]
 
-NONE = pytest.param(None, marks=pytest.mark.skip("no pi for turns: install it with npm, or set PI_RELEASES"))
+NONE = pytest.param(None, marks=without("node"))
 
 
 @pytest.fixture(params=list[object](pi_for_turns()) or [NONE], ids=str)

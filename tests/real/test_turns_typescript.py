@@ -17,6 +17,7 @@ import pytest
 
 from codex_adapter.testing import Route, Scenario, Shell, answer
 
+from ..needs import missing
 from ..protocols.turns.event_rules import check_events, check_response
 from .house import write_house
 from .stage import Stage
@@ -35,10 +36,10 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("typescript")
     npm = shutil.which("npm")
     if npm is None or shutil.which("node") is None:
-        pytest.skip("node and npm are not installed")
+        missing("node")
     install = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(place), *COMPILER]
     if subprocess.run(install, cwd=place, capture_output=True, timeout=300, check=False).returncode:
-        pytest.skip("npm cannot install the compiler")
+        missing("node")
     shutil.copy(EXAMPLE, place)
     compiler = place / "node_modules" / ".bin" / "tsc"
     done = subprocess.run([compiler, *OPTIONS, EXAMPLE.name], cwd=place, capture_output=True, text=True, check=False)

@@ -13,6 +13,7 @@ import pytest
 from codex_adapter.testing import Route, Scenario, Shell, answer
 
 from ..clients.conftest import PRELUDE
+from ..needs import missing
 from ..waiting import SOON
 from .stage import Stage
 
@@ -36,7 +37,7 @@ await daemon.close();
 
 def test_runs_of_the_real_cli_from_node(stage: Stage) -> None:
     if shutil.which("node") is None:
-        pytest.skip("Node is not installed")
+        missing("node")
     env = {**os.environ, "PATH": f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}"}
     request = stage.request()
     fields = {"working_dir": request.working_dir, "env": dict(request.env)}

@@ -16,6 +16,7 @@ from codex_adapter.errors import SpawnError
 from codex_adapter.runtime.containment.containment import LEVELS, Containment, Level
 from codex_adapter.runtime.containment.marks import new_mark
 
+from ..needs import missing
 from .survivors import Survivors
 
 
@@ -44,7 +45,7 @@ def level(request: pytest.FixtureRequest) -> Level:
     """Each level that this machine has."""
     wanted: Level = request.param
     if not _available(wanted):
-        pytest.skip(f"this machine has no containment of the level {wanted}")
+        missing("cgroup" if wanted == "cgroup" else "namespaces")
     return wanted
 
 
@@ -53,7 +54,7 @@ def guard_level(request: pytest.FixtureRequest) -> Level:
     """Each level with a guard that this machine has."""
     wanted: Level = request.param
     if not _available(wanted):
-        pytest.skip(f"this machine has no containment of the level {wanted}")
+        missing("cgroup" if wanted == "cgroup" else "namespaces")
     return wanted
 
 
@@ -81,4 +82,4 @@ def survivors(tmp_path: Path) -> Iterator[Survivors]:
 def user_namespaces() -> None:
     """Skips where no user namespace can be had, in which a test takes abilities away from a process of its own."""
     if subprocess.run(["unshare", "-Urm", "true"], check=False, stderr=subprocess.DEVNULL).returncode != 0:
-        pytest.skip("this machine lets nobody have a user namespace")
+        missing("namespaces")

@@ -68,10 +68,15 @@ class Survivors:
                 continue
             # Gone in between, or somebody else's: neither is of the run.
             with contextlib.suppress(OSError, IndexError, StopIteration):
-                if self._token in (process / "environ").read_bytes() or os.path.samestat(
-                    (process / "cwd").stat(), home
-                ):
+                if self._is_of_us(process, home):
                     yield _read(process)
+
+    def _is_of_us(self, process: Path, home: os.stat_result) -> bool:
+        try:
+            return self._token in (process / "environ").read_bytes() or os.path.samestat((process / "cwd").stat(), home)
+        except PermissionError:
+            # Only root may look into an adapter, and into a guard in a user namespace. Their arguments name the agent.
+            return os.fsencode(self._directory) in (process / "cmdline").read_bytes()
 
 
 def _read(process: Path) -> Living:

@@ -23,6 +23,7 @@ from codex_adapter.runtime.containment.process_group import ProcessGroup
 from codex_adapter.runtime.run import Run
 from codex_adapter.testing import Hang, WriteFacts, read_facts
 
+from ..needs import missing
 from .agents import DESCENDANTS, WHOLE_TURN, backend, config, kinds_of, start_all_kinds
 from .survivors import Survivors
 
@@ -255,7 +256,7 @@ async def test_the_oracle_finds_what_an_agent_leaves_that_nothing_holds(tmp_path
 def test_empty_cgroups_of_adapters_that_are_gone_are_swept(tmp_path: Path) -> None:
     made = make_cgroup(new_mark())
     if made is None:
-        pytest.skip("no cgroup can be made here")
+        missing("cgroup")
     gone = subprocess.Popen(["true"])
     gone.wait()
     gone_mark = re.sub(r"^\d+-\d+", f"{gone.pid}-1", new_mark())

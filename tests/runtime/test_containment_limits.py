@@ -17,6 +17,7 @@ import pytest
 from codex_adapter.runtime.containment.containment import LEVELS, Level
 from codex_adapter.testing import Hang, Step, WaitFor, WriteFacts, read_facts, write_agent
 
+from ..needs import has_no_such_case, missing
 from ..waiting import state, until
 from .agents import DESCENDANTS, WHOLE_TURN, kinds_of, start_all_kinds
 from .survivors import Survivors
@@ -112,7 +113,7 @@ def test_each_level_holds_all_but_what_the_table_says(
     tmp_path: Path, level: Level, event: Event, survivors: Survivors, levels: list[Level]
 ) -> None:
     if level == "process_group" and event is not adapter_killed:
-        pytest.skip("there is no guard at this level")
+        has_no_such_case("there is no guard at this level")
     column = "cgroup alone" if level == "cgroup" and "pid_namespace" not in levels else level
     with adapter([*start_all_kinds(), *WHOLE_TURN[:2], Hang()], survivors, tmp_path, allowed=[level]) as started:
         assert started.level == level
@@ -127,7 +128,7 @@ def test_a_cgroup_without_a_namespace_holds_all_but_what_the_table_says(
     tmp_path: Path, levels: list[Level], event: Event, survivors: Survivors
 ) -> None:
     if "cgroup" not in levels:
-        pytest.skip("this machine has no cgroup for us")
+        missing("cgroup")
     steps = [*start_all_kinds(), *WHOLE_TURN[:2], Hang()]
     with adapter(steps, survivors, tmp_path, allowed=["cgroup"], without=NO_NAMESPACES) as started:
         assert started.level == "cgroup"
@@ -148,7 +149,7 @@ def test_an_adapter_that_is_killed_before_it_reads_of_the_exit_leaves_nothing(
     if alone:
         request.getfixturevalue("user_namespaces")
         if guard_level != "cgroup":
-            pytest.skip("only this level has a guard of either kind")
+            has_no_such_case("only this level has a guard of either kind")
     steps = [WriteFacts("facts.json"), *start_all_kinds(), *WHOLE_TURN[:2], WaitFor("go")]
     without = NO_NAMESPACES if alone else ""
     with adapter(steps, survivors, tmp_path, allowed=[guard_level], without=without) as started:
@@ -205,7 +206,7 @@ def test_the_best_level_that_can_be_had_is_chosen(
     tmp_path: Path, levels: list[Level], without: str, expected: Level, survivors: Survivors
 ) -> None:
     if expected not in levels:
-        pytest.skip(f"this machine has no containment of the level {expected}")
+        missing("cgroup" if expected == "cgroup" else "namespaces")
     with adapter(WHOLE_TURN, survivors, tmp_path, without=without) as started:
         assert started.level == expected
         assert started.end() == "exit status: 0"

@@ -25,6 +25,7 @@ from codex_adapter.testing import PrintJson, WaitFor
 from codex_adapter.testing.thread_lines import thread_started
 
 from ..faults.circumstances import STRANGER, needs, other_user
+from ..needs import missing
 from ..waiting import until
 from .agents import config
 from .survivors import Living, Survivors
@@ -69,13 +70,13 @@ def survivors(place: Path) -> Iterator[Survivors]:
 def as_root(place: Path) -> str:
     """Words that run a program as root for any user, as sudo does."""
     if os.geteuid() != 0:
-        pytest.skip("only root can make a program set-uid root")
+        missing("root")
     needs(stranger())
     program = shutil.copy(shutil.which("setpriv") or "setpriv", place / "asroot")
     Path(program).chmod(0o4755)
     words = [*stranger(), program, "--reuid=0", "--", "id", "-ru"]
     if subprocess.run(words, check=False, capture_output=True).stdout != b"0\n":
-        pytest.skip("set-uid programs have no effect in the directory of temporary files")
+        missing("system")
     return f"{program} --reuid=0 --"
 
 
@@ -145,7 +146,7 @@ def test_an_agent_cannot_trace_its_guard(place: Path, as_root: str, survivors: S
 def dead_file_system(path: Path) -> Iterator[int]:
     """A mounted file system that answers nothing; the descriptor at which its requests arrive."""
     if os.geteuid() != 0 or not Path("/dev/fuse").exists():
-        pytest.skip("a file system can be mounted by root only, with /dev/fuse")
+        missing("root")
     libc = ctypes.CDLL(None, use_errno=True)
     path.mkdir()
     requests = os.open("/dev/fuse", os.O_RDWR)

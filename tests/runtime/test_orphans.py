@@ -30,6 +30,7 @@ from codex_adapter.runtime.containment.orphans import end_orphans, orphans
 from codex_adapter.runtime.private_file import private_file
 from codex_adapter.testing import Hang
 
+from ..needs import missing
 from ..waiting import until
 from .agents import DESCENDANTS, WHOLE_TURN, start_all_kinds
 from .survivors import Survivors
@@ -124,7 +125,7 @@ async def test_what_a_killed_adapter_left_is_listed_and_then_ended(tmp_path: Pat
 
 async def test_what_is_in_the_cgroup_of_a_killed_adapter_is_an_orphan_without_a_mark(levels: list[Level]) -> None:
     if "cgroup" not in levels:
-        pytest.skip("this machine has no cgroup for us")
+        missing("cgroup")
     with sleeping(None) as other, sleeping(None) as process:
         cgroup = make_cgroup(re.sub(r"^\d+-\d+", f"{other.pid}-{started(other.pid)}", new_mark()))
         assert cgroup is not None
@@ -224,7 +225,7 @@ def inner_namespace() -> Iterator[tuple[int, Path]]:
         assert process.stdout is not None
         line = process.stdout.readline()
         if not line:
-            pytest.skip("this user cannot make a PID namespace")
+            missing("namespaces")
         yield int(line.decode().strip()[5:-1]), Path(f"/proc/{process.pid}")
         process.kill()
 
@@ -233,7 +234,7 @@ async def test_an_empty_cgroup_goes_when_its_adapters_namespace_has_no_process_a
     levels: list[Level], inner_namespace: tuple[int, Path]
 ) -> None:
     if "cgroup" not in levels or living_namespaces() is None:
-        pytest.skip("this machine has no cgroup for us, or does not show all namespaces")
+        missing("cgroup")
     living, _ = inner_namespace
     assert living in (living_namespaces() or ())
     gone = next(number for number in range(4026531800, 1, -1) if number not in (living_namespaces() or ()))
@@ -256,7 +257,7 @@ async def test_no_namespace_is_judged_by_an_adapter_that_does_not_see_all(
     levels: list[Level], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "cgroup" not in levels:
-        pytest.skip("this machine has no cgroup for us")
+        missing("cgroup")
     monkeypatch.setattr("codex_adapter.runtime.containment.marks._namespace", lambda: 4026532000)
     assert living_namespaces() is None
     cgroup = make_cgroup(stranded(1))

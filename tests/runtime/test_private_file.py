@@ -39,8 +39,8 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o777], ids=oct)
-def umask(request: pytest.FixtureRequest) -> Iterator[None]:
-    """A umask as lax, as usual and as strict as there is."""
+def umask(request: pytest.FixtureRequest, temporary: Path) -> Iterator[None]:
+    """A umask as lax, as usual and as strict as there is; from when the temporary directory exists."""
     previous = os.umask(request.param)
     yield
     os.umask(previous)

@@ -18,6 +18,7 @@ from codex_adapter.spaces import Environment, SpaceError, TargetSpec, prepare, r
 from codex_adapter.spaces.preparation import Spec
 from codex_adapter.spaces.reach import Reach
 
+from ..needs import missing
 from .spaces_stage import Home, everything, make_space, write_files
 
 pytestmark = pytest.mark.rule("Z11")
@@ -257,7 +258,7 @@ def test_a_second_mount_of_a_directory_is_known(home: Home, where: str) -> None:
     words.append(str(home.path.parent / "beside"))
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode and "unshare" in done.stderr:
-        pytest.skip("no mount namespace can be had here")
+        missing("namespaces")
     assert (done.stdout, done.stderr) == ("[True, True, False]\n" * 2, "")
 
 
@@ -275,7 +276,7 @@ def test_a_mount_within_a_directory_is_known(home: Home, where: str) -> None:
     words += [str(space), str(space / "deep"), str(home.path.parent / "beside")]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode and "unshare" in done.stderr:
-        pytest.skip("no mount namespace can be had here")
+        missing("namespaces")
     assert (done.stdout, done.stderr) == ("[True, True, False]\n", "")
 
 

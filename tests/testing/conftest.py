@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ..needs import missing
+
 
 @pytest.fixture(scope="session")
 def codex() -> str:
@@ -17,5 +19,5 @@ def codex() -> str:
         return named
     spec = importlib.util.find_spec("codex_cli_bin")
     if spec is None or spec.origin is None:
-        pytest.skip("no Codex CLI: install openai-codex-cli-bin, or name one in CODEX_BINARY")
+        missing("codex")
     return str(Path(spec.origin).parent / "bin" / "codex")

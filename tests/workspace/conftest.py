@@ -14,6 +14,7 @@ from codex_adapter.workspace import Workspace
 from codex_adapter.workspace.sandbox import Sandbox, find_sandbox
 
 from ..faults.leftovers import descriptors
+from ..needs import missing
 from ..runtime.conftest import level
 from ..runtime.survivors import Survivors
 from .shells import Shell
@@ -31,7 +32,7 @@ def sandbox() -> Sandbox:
     """A sandbox that works."""
     found = _sandbox()
     if found is None:
-        pytest.skip("this machine has no bubblewrap that works")
+        missing("bubblewrap")
     return found
 
 

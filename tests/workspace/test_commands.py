@@ -15,6 +15,7 @@ from codex_adapter.workspace import Workspace, WorkspaceError
 from codex_adapter.workspace.commands import run_command
 
 from ..faults.leftovers import descriptors
+from ..needs import has_no_such_case
 from ..runtime.survivors import Survivors
 from ..waiting import SOON
 from .shells import Shell
@@ -187,7 +188,7 @@ async def test_a_call_can_be_cancelled_at_any_moment(held: Shell, delay: float) 
 )
 async def test_a_command_that_kills_its_parent_harms_nobody_else(held: Shell) -> None:
     if held.containment._ways[0][0] == "process_group":
-        pytest.skip("the parent is this very process, and there is nothing between the two")
+        has_no_such_case("the parent is this very process, and there is nothing between the two")
     try:
         result = await held("setsid sleep 61 & kill -KILL $PPID; echo on; exit 3")
     except WorkspaceError as error:

@@ -22,6 +22,7 @@ from codex_adapter.workspace.sandbox import Sandbox
 from codex_adapter.workspace.shell import build_shell_call
 
 from ..faults.leftovers import descriptors
+from ..needs import without
 from .shells import Shell
 
 SECRET = "sk-not-to-be-seen-anywhere"
@@ -322,7 +323,7 @@ async def test_a_sandbox_that_fails_is_a_system_error(workspace: Workspace, prog
 
 
 @pytest.mark.rule("H6", "H10")
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may enter every directory")
+@without("user", os.geteuid() == 0)
 async def test_a_directory_that_must_not_be_entered_is_denied(shell: Shell, root: Path) -> None:
     (root / "closed").mkdir(0o000)
     with pytest.raises(WorkspaceError) as caught:

@@ -13,6 +13,7 @@ import pytest
 from codex_adapter.agents import known_places
 from codex_adapter.workspace import Workspace
 
+from ..needs import missing
 from .outside import OPERATIONS, outcome, outside_tree, snapshot
 
 Build = Callable[[Path], object]
@@ -62,7 +63,7 @@ def device(name: str) -> Build:
         try:
             os.mknod(root / name, stat.S_IFCHR | 0o666, os.makedev(1, 5))
         except PermissionError:
-            pytest.skip("only root makes devices")
+            missing("root")
 
     return build
 

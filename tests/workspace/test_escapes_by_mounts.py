@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ..needs import missing
 from .outside import SECRET, outside_tree, snapshot
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +21,7 @@ REFUSED = dict.fromkeys(("read", "digest", "replace", "overwrite", "create", "de
 def _namespaces() -> None:
     probe = [*NAMESPACE, "mount", "-t", "tmpfs", "none", "/mnt"]
     if subprocess.run(probe, check=False, stderr=subprocess.DEVNULL).returncode != 0:
-        pytest.skip("the system makes no mount namespaces here")
+        missing("namespaces")
 
 
 def run(case: str, top: Path) -> list[object]:

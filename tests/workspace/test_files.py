@@ -18,6 +18,7 @@ import pytest
 from codex_adapter.agents import known_places
 from codex_adapter.workspace import Workspace, WorkspaceError
 
+from ..needs import missing, without
 from .outside import LIMIT, outside_tree, snapshot
 
 MEGABYTE = 1 << 20
@@ -411,7 +412,7 @@ def test_a_lease_on_a_file_makes_nobody_wait(workspace: Workspace, root: Path) -
     with holder:
         assert holder.stdout is not None
         if holder.stdout.readline() != b"held\n":
-            pytest.skip("the file system has no leases")
+            missing("system")
         error = failure(lambda: workspace.read("a", limit=LIMIT))
         holder.kill()
     assert (error.code, error.system) == ("denied", False)
@@ -428,7 +429,7 @@ sys.stdin.read()
 
 
 @pytest.mark.rule("H1", "H6")
-@pytest.mark.skipif(os.geteuid() != 0, reason="takes root to be nobody for a while")
+@without("root", os.geteuid() != 0)
 def test_what_permissions_forbid_is_denied_and_what_they_allow_is_done(root: Path, tmp_path: Path) -> None:
     for parent in (root, *root.parents):
         if not parent.stat().st_mode & 0o001:

@@ -16,6 +16,7 @@ import pytest
 from codex_adapter.agents import known_places
 from codex_adapter.workspace import Workspace, WorkspaceError, atomic_write
 
+from ..needs import missing
 from .outside import LIMIT, outside_tree, snapshot
 
 
@@ -94,7 +95,7 @@ def test_a_file_over_the_limit_of_the_process_is_too_large(tmp_path: Path) -> No
 def test_a_file_that_is_larger_than_it_says_is_read_to_its_end_or_limit() -> None:
     status = Path("/proc/self/limits")
     if not status.is_file() or status.stat().st_size:
-        pytest.skip("the system has no such files")
+        missing("system")
     with Workspace(status.parent, agents=known_places()) as workspace:
         assert workspace.read("limits", limit=LIMIT).startswith(b"Limit ")
         for call in (workspace.read, workspace.digest):

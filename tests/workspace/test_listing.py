@@ -10,6 +10,7 @@ import pytest
 from codex_adapter.agents import known_places
 from codex_adapter.workspace import Entry, Listing, Workspace, WorkspaceError
 
+from ..needs import without
 from .outside import outside_tree
 
 
@@ -80,7 +81,7 @@ def test_a_tree_without_bottom_is_listed_as_far_as_paths_go(tmp_path: Path) -> N
 
 
 @pytest.mark.rule("H7")
-@pytest.mark.skipif(os.geteuid() != 0, reason="takes root to be nobody for a while")
+@without("root", os.geteuid() != 0)
 def test_a_directory_that_cannot_be_read_is_counted(tmp_path: Path) -> None:
     for parent in (tmp_path, *tmp_path.parents):
         if not parent.stat().st_mode & 0o001:

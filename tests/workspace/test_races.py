@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 from collections import Counter
@@ -10,7 +9,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 
 import pytest
 
@@ -104,7 +102,6 @@ def test_swapping_things_in_mid_operation_leads_nowhere(kind: str, least: int, r
     path = PATHS.get(kind, "d/other.txt")
     seen: Counter[object] = Counter()
     with (
-        at_most(rounds / 5),
         swapping(kind, tmp_path / "root", least),
         Workspace(tmp_path / "root", agents=known_places()) as workspace,
     ):
@@ -133,22 +130,6 @@ def swapping(kind: str, root: Path, least: int) -> Iterator[None]:
             raise
     assert process.returncode == 0
     assert swaps >= least
-
-
-@contextmanager
-def at_most(seconds: float) -> Iterator[None]:
-    """An operation that waits for ever fails the test instead of stopping it."""
-
-    def expired(_: int, __: FrameType | None) -> None:
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGALRM, expired)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.rule("H4")

@@ -18,6 +18,7 @@ from codex_adapter.workspace import Workspace, WorkspaceError
 from codex_adapter.workspace.sandbox import Sandbox
 from codex_adapter.workspace.secret_places import list_secret_places
 
+from ..needs import missing
 from .shells import Shell
 
 pytestmark = pytest.mark.rule("H13")
@@ -46,7 +47,7 @@ def python() -> str:
     """A Python that the sandbox shows."""
     program = os.path.realpath(sys.executable)
     if program.startswith(("/tmp/", "/run/", "/var/tmp/")):
-        pytest.skip("this Python is in a directory that the sandbox empties")
+        missing("system")
     return program
 
 
@@ -135,7 +136,7 @@ async def test_the_machine_can_be_read(sandboxed: Shell, visible: Path) -> None:
 async def test_there_are_no_rights_to_be_had(sandboxed: Shell, root: Path, attempt: str) -> None:
     assert sandboxed.sandbox is not None
     if not sandboxed.sandbox.strict and attempt.startswith("unshare -U"):
-        pytest.skip("this bubblewrap cannot keep a command from making namespaces")
+        missing("bubblewrap")
     (root / "file").touch()
     # A process id that is too large to be given out in a namespace that is so young.
     assert os.getpid() > 30
@@ -232,7 +233,7 @@ async def test_sockets_in_tmp_are_hidden_and_those_elsewhere_are_not(
 async def test_names_are_asked_for_where_the_machine_asks(sandboxed: Shell) -> None:
     settings = Path("/etc/resolv.conf")
     if not settings.exists():
-        pytest.skip("this machine asks nobody for names")
+        missing("system")
     result = await sandboxed("cat /etc/resolv.conf", network=True)
     assert result.stdout.head == settings.read_bytes()
 

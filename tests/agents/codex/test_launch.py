@@ -23,6 +23,8 @@ from codex_adapter.runtime.containment.marks import new_mark
 from codex_adapter.runtime.private_file import private_file
 from codex_adapter.runtime.programs import Versions
 
+from ...needs import without
+
 FORK = {"agent_api.session.fork.v1": {"selector": "id", "id": "0199"}}
 REFUSED = "codex backend error: invalid_request (details redacted when unsafe)"
 PATH = "/usr/bin:/bin"
@@ -333,7 +335,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.real
 @pytest.mark.rule("S1")
-@pytest.mark.skipif(importlib.util.find_spec("codex_cli_bin") is None, reason="the real CLI is not installed")
+@without("codex", importlib.util.find_spec("codex_cli_bin") is None)
 @pytest.mark.parametrize("session", ["none", "agent_api.session.resume.v1", "agent_api.session.fork.v1", "last"])
 @pytest.mark.parametrize("shape", SHAPES)
 async def test_the_real_cli_takes_the_arguments(tmp_path: Path, shape: str, session: str) -> None:

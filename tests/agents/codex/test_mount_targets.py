@@ -23,6 +23,7 @@ from codex_adapter.runtime import mount_notes
 from codex_adapter.runtime.containment.orphans import end_orphans
 from codex_adapter.runtime.mount_targets import mount_targets_removed
 
+from ...needs import missing
 from ...waiting import until
 
 pytestmark = pytest.mark.rule("K8")
@@ -337,7 +338,7 @@ async def test_what_another_sandbox_has_mounted_over_stays(workspace: Path, env:
     with subprocess.Popen(words, stdin=-1, stdout=-1, text=True) as other:  # noqa: ASYNC220 - it is waited for below
         assert other.stdout is not None
         if other.stdout.readline() != "up\n":
-            pytest.skip("this machine lets the tests mount nothing")
+            missing("namespaces")
         await ended.__aexit__(None, None, None)
         assert names(workspace) == [".git"]
         assert other.communicate("\n")[0] == "protected\n"

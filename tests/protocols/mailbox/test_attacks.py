@@ -11,6 +11,7 @@ import pytest
 from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxLayout, MailboxRefusal
 from codex_adapter.protocols.mailbox.session_store import SessionSettings, SessionStore
 
+from ...needs import has_no_such_case, without
 from .bench import Bench
 
 pytestmark = pytest.mark.rule("I12", "I15")
@@ -98,7 +99,7 @@ async def test_a_record_that_is_missing_is_named(bench: Bench) -> None:
 
 
 @pytest.mark.rule("I13")
-@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no other file system to write to")
+@without("system", not Path("/dev/shm").is_dir())
 @pytest.mark.fault(
     "mailbox", "The inbox is on another file system", "The error explains the next step, and no command runs"
 )
@@ -108,7 +109,7 @@ async def test_an_inbox_on_another_file_system_is_told(bench: Bench) -> None:
         elsewhere.mkdir()
         try:
             if elsewhere.stat().st_dev == bench.root.stat().st_dev:
-                pytest.skip("one file system")
+                has_no_such_case("one file system")
             bench.places.inbox.rmdir()
             bench.places.inbox.symlink_to(elsewhere)
             answer = bench.put("[MESSAGE]\nhi\n[/MESSAGE]\n")

@@ -12,6 +12,8 @@ import pytest
 from codex_adapter.protocols.mailbox.inbox import Inbox, InboxState
 from codex_adapter.protocols.mailbox.messages import MOST_ANSWER_BYTES
 
+from ...needs import without
+
 pytestmark = pytest.mark.rule("I13")
 
 WHOLE = "[MESSAGE]\nhi\n[/MESSAGE]\n"
@@ -117,7 +119,7 @@ def test_a_huge_one_is_whole_once_it_rests(tmp_path: Path) -> None:
     assert names(scan(tmp_path)) == ["huge.txt"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+@without("user", os.geteuid() == 0)
 def test_one_that_cannot_be_read_is_named_and_holds_up_no_other(tmp_path: Path) -> None:
     put(tmp_path, "secret.txt").chmod(0)
     put(tmp_path, "other.txt")

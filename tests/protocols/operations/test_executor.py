@@ -13,6 +13,7 @@ from codex_adapter.agents import known_places
 from codex_adapter.protocols.operations.opening import open_executor
 
 from ...cli.command import ADAPTER
+from ...needs import missing, without
 from ...waiting import SOON
 from .workbench import Conversation, Workbench, bare, shell
 
@@ -177,7 +178,7 @@ async def test_a_command_that_takes_too_long_ends_with_124(bench: Workbench) -> 
     assert killed["exitCode"] == 137
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
+@without("root", os.geteuid() != 0)
 @pytest.mark.rule("O8")
 @pytest.mark.fault(
     "workspace", "The disk is full", "The batch stops with a system error that counts the remaining operations"
@@ -197,7 +198,7 @@ def test_a_failure_of_the_machine_halts_the_batch(bench: Workbench) -> None:
     lines = [json.dumps({"protocolVersion": "1.0", "operations": operations}) for operations in messages]
     done = subprocess.run(words, input="\n".join(lines), capture_output=True, text=True, timeout=SOON, check=False)
     if done.stderr.startswith(("unshare:", "mount:")):
-        pytest.skip("this machine lets the tests mount nothing")
+        missing("namespaces")
     assert (done.returncode, done.stderr) == (0, "")
     halted, went_on = map(json.loads, done.stdout.splitlines())
     message, error = halted["events"]

@@ -24,7 +24,7 @@ def survivors(tmp_path: Path) -> Iterator[Survivors]:
     try:
         yield found
         assert found.now() == []
-        assert descriptors().keys() == before
+        assert descriptors().keys() <= before  # one that an earlier test left to the collector may be gone
     finally:
         found.kill()
 
