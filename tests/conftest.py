@@ -7,7 +7,7 @@ import fcntl
 import os
 import signal
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from types import FrameType
 
 import pytest
@@ -62,6 +62,18 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep the reason of a skip in an asynchronous test, which pytest-trio raises again without it."""
+    report = yield
+    group = call.excinfo.value.__context__ if call.excinfo is not None else None
+    if report.skipped and isinstance(group, BaseExceptionGroup) and isinstance(report.longrepr, tuple):
+        while isinstance(group, BaseExceptionGroup):
+            group = group.exceptions[0]
+        report.longrepr = (*report.longrepr[:2], str(group))
+    return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

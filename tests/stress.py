@@ -1,6 +1,6 @@
 """Run the tests again and again beside busy loops, and list each case that ever failed.
 
-    python -m tests.stress [--rounds N] [--loops N] [ARGUMENTS OF PYTEST]
+python -m tests.stress [--rounds N] [--loops N] [ARGUMENTS OF PYTEST]
 """
 
 from __future__ import annotations

@@ -32,6 +32,13 @@ __all__ = ["Facts", "demo_script", "long_line", "read_facts", "write_agent"]
 
 LONGEST_SHEBANG = 250
 """Bytes of a `#!` line that Linux does not truncate."""
+_VERSION = """\
+import sys
+if sys.argv[1:2] in (["--version"], ["-V"], ["-v"]):
+    print({line!r})
+    sys.exit()
+sys.path.append({home!r})"""
+"""The version is asked often, so no module is loaded for the answer."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,20 +78,16 @@ def write_agent(
     folder.mkdir(parents=True, exist_ok=True)
     path = folder.absolute() / name
     home = str(Path(agent_steps.__file__).parent)
-    steps = msgspec.json.encode(list(script)).decode()
-    # A module is compiled once for all agents.
-    code = [
-        "import sys",
-        f"sys.path.append({home!r})",
-        "import agent_arguments, agent_descendants, agent_program",
-        f"agent_arguments.answer_at_once(sys.argv[1:], {version!r})"
-        if version_line is None
-        else f"agent_arguments.answer_version(sys.argv[1:], {version_line!r})",
-        f"agent_program.main({steps!r}, agent_descendants.ACTIONS)",
-    ]
+    steps = json.loads(msgspec.json.encode(list(script)))
+    line = f"codex-cli {version}" if version_line is None else version_line
+    code = [_first_lines(), _VERSION.format(line=line, home=home)]
+    # Modules are compiled once for all agents.
+    if version_line is None:
+        code += ["import agent_arguments", "agent_arguments.answer_at_once(sys.argv[1:])"]
+    code += ["import agent_descendants, agent_program", f"agent_program.main({steps!r}, agent_descendants.ACTIONS)"]
     # Replace the file atomically: a run may be starting the previous one.
     draft = path.with_name(f".{name}.{os.getpid()}")
-    draft.write_text("\n".join([_first_lines(), *code, ""]), encoding="utf-8")
+    draft.write_text("\n".join([*code, ""]), encoding="utf-8")
     draft.chmod(0o755)
     draft.replace(path)
     return str(path)

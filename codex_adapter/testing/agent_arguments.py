@@ -6,9 +6,12 @@ Import only the standard library, for the reasons in `agent_program`.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
-__all__ = ["answer_at_once", "answer_version", "complaint"]
+TYPE_CHECKING = False  # the import of typing would take most of the time
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["answer_at_once", "complaint"]
 
 LONG = {
     **{"-a": "--ask-for-approval", "-s": "--sandbox", "-m": "--model", "-i": "--image", "-c": "--config"},
@@ -31,10 +34,8 @@ AFTER_SESSION = ANYWHERE | {
 AFTER_EXEC = (AFTER_SESSION - {"--last", "--all"}) | {"--sandbox", "--add-dir", "--cd", "--color"}
 
 
-def answer_at_once(arguments: Sequence[str], version: str) -> None:
-    """Answer `--version`, `--help` and `login` and refuse wrong arguments, then exit. Return for a run. (TK2)"""
-    if list(arguments[:1]) in (["--version"], ["-V"]):
-        _leave(1, f"codex-cli {version}\n", 0)
+def answer_at_once(arguments: Sequence[str]) -> None:
+    """Answer `--help` and `login` and refuse wrong arguments, then exit. Return for a run. (TK2)"""
     if list(arguments[:1]) == ["login"]:
         _leave(2, "Not logged in\n", 1)
     if "--help" in arguments or "-h" in arguments:
@@ -42,12 +43,6 @@ def answer_at_once(arguments: Sequence[str], version: str) -> None:
     wrong = complaint(arguments)
     if wrong is not None:
         _leave(2, f"error: {wrong}\n\nFor more information, try '--help'.\n", 2)
-
-
-def answer_version(arguments: Sequence[str], line: str) -> None:
-    """Answer `--version` with a line, then exit. Return for all other arguments. (TK2)"""
-    if list(arguments[:1]) in (["--version"], ["-v"]):
-        _leave(1, f"{line}\n", 0)
 
 
 def complaint(arguments: Sequence[str]) -> str | None:

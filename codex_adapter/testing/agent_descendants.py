@@ -8,15 +8,18 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False  # the import of typing would take most of the time
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+    Step = dict[str, Any]
 
 __all__ = ["ACTIONS"]
 
 LONGEST_LIFE_SECONDS = 600
 """A limit, so that a failed test does not leave processes forever."""
-
-Step = dict[str, Any]
 
 
 def _start_descendant(step: Step) -> None:

@@ -9,17 +9,20 @@ dependencies. The steps are those of `agent_steps`, as decoded JSON.
 
 from __future__ import annotations
 
-import base64
 import itertools
-import json
 import os
 import resource
 import signal
 import stat
 import sys
 import time
-from collections.abc import Callable
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False  # the import of typing would take most of the time
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+    Step = dict[str, Any]
 
 __all__ = ["ACTIONS", "main"]
 
@@ -27,18 +30,17 @@ BLOCK = 64 * 1024
 POLL_SECONDS = 0.005
 BROKEN_PIPE_STATUS = 101
 
-Step = dict[str, Any]
 
 _prompt: list[str] = []
 
 
-def main(script: str, more: dict[str, Callable[[Step], None]]) -> None:
-    """Execute the steps in the JSON array `script` with `ACTIONS` and `more`, and exit (TK2)."""
+def main(script: list[Step], more: dict[str, Callable[[Step], None]]) -> None:
+    """Execute the steps of `script` with `ACTIONS` and `more`, and exit (TK2)."""
     actions = {**ACTIONS, **more}
     # Die of SIGINT like a native program, without a traceback of KeyboardInterrupt.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        for step in json.loads(script):
+        for step in script:
             actions[step["step"]](step)
         os._exit(0)
     except BrokenPipeError:
@@ -57,10 +59,14 @@ def _print_text(step: Step) -> None:
 
 
 def _print_bytes(step: Step) -> None:
+    import base64  # noqa: PLC0415 - few agents need it
+
     _write(1, base64.b64decode(step["data"]))
 
 
 def _print_json(step: Step) -> None:
+    import json  # noqa: PLC0415 - few agents need it
+
     _write(1, json.dumps(step["value"], ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
 
 
@@ -111,6 +117,8 @@ def _read_prompt(_step: Step) -> None:
 
 
 def _write_facts(step: Step) -> None:
+    import json  # noqa: PLC0415 - few agents need it
+
     facts = {
         "argv": sys.argv,
         "env": _environment(),
