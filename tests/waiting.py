@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-__all__ = ["BETWEEN_LOOKS", "SOON", "became", "state", "until"]
+__all__ = ["SOON", "became", "state", "until"]
 
 SOON: Final = 100.0
 """Seconds within which anything happens that a test waits for, on a busy machine too."""
-BETWEEN_LOOKS: Final = 0.005
+_BETWEEN_LOOKS: Final = 0.005
 
 
 def became(condition: Callable[[], object], within: float = SOON) -> bool:
@@ -24,7 +24,7 @@ def became(condition: Callable[[], object], within: float = SOON) -> bool:
     while not condition():
         if time.monotonic() >= deadline:
             return False
-        time.sleep(BETWEEN_LOOKS)
+        time.sleep(_BETWEEN_LOOKS)
     return True
 
 

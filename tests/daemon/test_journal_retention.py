@@ -13,7 +13,7 @@ from codex_adapter.daemon import journal as journal_module
 from codex_adapter.daemon.journal import Journal
 from codex_adapter.daemon.journal_retention import remove_older
 
-from ..waiting import BETWEEN_LOOKS
+from ..waiting import until
 from .agents import BRIEF, HANGING
 from .journals import begun, completion, event, keep, writer_elsewhere
 from .workshop import Workshop
@@ -113,9 +113,7 @@ async def test_it_is_done_again_and_again(tmp_path: Path, monkeypatch: pytest.Mo
         nursery.start_soon(journal.remove_old)
         for run_id in ("a", "b"):
             path = await kept(journal, tmp_path, run_id, event(0), completion(1), days=2)
-            with trio.fail_after(60):
-                while path.exists():
-                    await trio.sleep(BETWEEN_LOOKS)
+            await trio.to_thread.run_sync(until, lambda path=path: not path.exists())
         nursery.cancel_scope.cancel()
 
 
