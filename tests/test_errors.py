@@ -21,6 +21,8 @@ from codex_adapter.errors import (
 )
 from codex_adapter.prompting import ToolUsed
 
+from .rows import rows
+
 ERRORS = (
     AdapterError("text"),
     InvalidRequestError("prompt must be a string"),
@@ -41,8 +43,8 @@ def pickled(protocol: int) -> Callable[[AdapterError], object]:
 
 
 @pytest.mark.rule("P13")
-@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, *map(pickled, range(pickle.HIGHEST_PROTOCOL + 1))])
+@rows("error", ERRORS, ids=lambda error: type(error).__name__)
+@rows("duplicate", [copy.copy, copy.deepcopy, *map(pickled, range(pickle.HIGHEST_PROTOCOL + 1))])
 def test_an_error_survives_pickle_and_copy(duplicate: Callable[[AdapterError], object], error: AdapterError) -> None:
     found = duplicate(error)
     assert type(found) is type(error)

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from codex_adapter import events
 from codex_adapter.events import Completion, Dropped, Event, ExitStatus, TextPart
 
+from .rows import rows
+
 
 @pytest.mark.rule("X4", "F3")
-@pytest.mark.parametrize(
+@rows(
     ("returncode", "status", "text"),
     [
         (0, ExitStatus(code=0), "exit status: 0"),
@@ -56,7 +58,7 @@ def test_what_a_run_gives_cannot_be_changed(value: Any) -> None:
 
 
 @pytest.mark.rule("M3", "M4", "M5", "M6", "M8")
-@pytest.mark.parametrize(
+@rows(
     ("facet", "schema"),
     [
         ("TextPart", "codex_adapter.text.v1"),

@@ -70,6 +70,8 @@ from codex_adapter.records import (
     encode_record,
 )
 
+from .rows import rows
+
 
 @pytest.mark.rule("W1")
 def test_a_status_event_is_written_without_what_it_does_not_have() -> None:
@@ -129,8 +131,8 @@ def test_a_completion_has_its_fields_in_their_order() -> None:
 
 
 @pytest.mark.rule("F11")
-@pytest.mark.parametrize("turn", [None, "completed", "failed", "cut_off"])
-@pytest.mark.parametrize("status", [ExitStatus(code=0), ExitStatus(code=1), ExitStatus(signal="SIGKILL")], ids=str)
+@rows("turn", [None, "completed", "failed", "cut_off"])
+@rows("status", [ExitStatus(code=0), ExitStatus(code=1), ExitStatus(signal="SIGKILL")], ids=str)
 def test_a_completion_is_ok_when_its_turn_completed_and_the_agent_exited_with_zero(
     status: ExitStatus, turn: TurnOutcome | None
 ) -> None:
@@ -148,7 +150,7 @@ def test_what_a_completion_does_not_have_is_left_out_but_for_both_sides_of_its_s
 
 
 @pytest.mark.rule("W2")
-@pytest.mark.parametrize(
+@rows(
     ("error", "kind", "message"),
     [
         (InvalidRequestError("prompt: must not be empty"), "invalid_request", "prompt: must not be empty"),
@@ -187,7 +189,7 @@ def test_a_record_without_a_completion_has_hint_advice_and_session_where_a_compl
 
 
 @pytest.mark.rule("W2", "F4")
-@pytest.mark.parametrize("failure", get_args(BackendKind))
+@rows("failure", get_args(BackendKind))
 def test_the_failure_of_a_backend_error_is_in_its_record_and_read_again(failure: BackendKind) -> None:
     line = encode_completion(0, BackendError(failure))
     assert json.loads(line)["error"]["failure"] == failure
@@ -337,7 +339,7 @@ def test_what_a_later_release_may_write_is_read_as_far_as_it_is_known() -> None:
 
 
 @pytest.mark.rule("W1", "W2", "X1")
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         b"",

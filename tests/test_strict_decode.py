@@ -13,6 +13,8 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 
 from codex_adapter.strict_decode import FieldError, in_line, problem, read_struct, shown
 
+from .rows import rows
+
 SECRET = "hunter2"
 
 
@@ -45,7 +47,7 @@ JSON = st.recursive(
 
 
 @pytest.mark.rule("A1", "Z1")
-@pytest.mark.parametrize(
+@rows(
     ("document", "expected"),
     [
         ([], "it is not a table"),
@@ -92,7 +94,7 @@ def test_the_line_of_broken_toml_is_given_and_nothing_of_it() -> None:
 
 
 @pytest.mark.rule("J5", "O3")
-@pytest.mark.parametrize(
+@rows(
     ("members", "prefix", "expected"),
     [
         ({}, "", "runId: is missing; it must be a name"),

@@ -32,6 +32,7 @@ from codex_adapter.daemon.client import open_daemon
 from codex_adapter.testing import Hang, PrintJson, ReadPrompt, Repeat, Step, write_agent
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 
+from .rows import rows
 from .runtime.survivors import Survivors
 from .waiting import SOON, until
 
@@ -296,14 +297,14 @@ async def _awaited(way_in: Callable[[], Awaitable[object]]) -> object:
 
 
 @pytest.mark.rule("P8")
-@pytest.mark.parametrize("way_in", WAYS_IN)
+@rows("way_in", WAYS_IN)
 def test_asyncio_is_refused_with_what_to_do(way_in: Callable[[], Awaitable[object]]) -> None:
     with pytest.raises(RuntimeError, match=r"under asyncio\. Call codex_adapter\.sync\.run.*trio\.run\(main\)"):
         asyncio.run(_awaited(way_in))
 
 
 @pytest.mark.rule("P8")
-@pytest.mark.parametrize("way_in", WAYS_IN)
+@rows("way_in", WAYS_IN)
 def test_a_coroutine_that_is_driven_by_hand_is_refused(way_in: Callable[[], Awaitable[object]]) -> None:
     with pytest.raises(RuntimeError, match=r"under another event loop\. Call codex_adapter\.sync\.run"):
         _awaited(way_in).send(None)

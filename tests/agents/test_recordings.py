@@ -12,24 +12,9 @@ import pytest
 from codex_adapter.events import ExitStatus, ToolCall
 from codex_adapter.records import encode_completion, encode_events
 from tests.agents.agent_lines import FIXTURES, AgentLines
+from tests.agents.recordings import each_recording
 from tests.agents.table import AGENTS, each_agent
 from tests.regenerate_goldens import golden
-
-
-def recorded() -> list[tuple[str, dict[str, str | int]]]:
-    """Return the kind and the row of the index of each recording."""
-    rows = ((kind, FIXTURES / kind / "index.jsonl") for kind in AGENTS)
-    return [(kind, json.loads(row)) for kind, index in rows for row in index.read_text().splitlines()]
-
-
-each_recording = pytest.mark.parametrize(
-    ("kind", "recording", "returncode"),
-    [
-        (kind, FIXTURES / kind / str(row["version"]) / f"{row['scenario']}.jsonl", row["returncode"])
-        for kind, row in recorded()
-    ],
-    ids=[f"{kind}-{row['version']}-{row['scenario']}" for kind, row in recorded()],
-)
 
 
 def records(agent: AgentLines, reads: Iterable[bytes], returncode: int, *, full: bool) -> bytes:
@@ -49,14 +34,14 @@ def cut_at_random(data: bytes, random: Random) -> Iterator[bytes]:
 
 
 @pytest.mark.rule("Y1", "T1", "M0", "W1", "W2")
-@each_recording
+@each_recording(*AGENTS)
 def test_a_recording_gives_its_golden_records(kind: str, recording: Path, returncode: int) -> None:
     """The goldens are written by `tests/regenerate_goldens.py`; look at each change before it is committed."""
     assert golden(recording.read_bytes(), returncode, kind) == recording.with_suffix(".events.jsonl").read_bytes()
 
 
 @pytest.mark.rule("Y1", "L5", "M7")
-@each_recording
+@each_recording(*AGENTS)
 def test_the_records_do_not_depend_on_the_reads(kind: str, recording: Path, returncode: int) -> None:
     stdout, agent = recording.read_bytes(), AGENTS[kind]
     for full in (False, True):
@@ -65,7 +50,7 @@ def test_the_records_do_not_depend_on_the_reads(kind: str, recording: Path, retu
 
 
 @pytest.mark.rule("M3", "M9")
-@each_recording
+@each_recording(*AGENTS)
 def test_no_call_is_left_without_a_result(kind: str, recording: Path, returncode: int) -> None:
     pipeline = AGENTS[kind].pipeline()
     waiting: set[str | None] = set()

@@ -32,6 +32,7 @@ from codex_adapter.testing.thread_lines import (
     turn_started,
 )
 
+from ..rows import rows
 from .command import Cli
 from .journal_lines import journal, records, runs
 from .page_reader import read_page
@@ -108,7 +109,7 @@ def test_kinds_that_are_not_known_are_notices() -> None:
     assert told(*unknown) == ["unknown event of.tomorrow", "2 more times"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other", "same"),
     [
         ("Reconnecting... 1/5", "Reconnecting... 2/5", True),

@@ -16,6 +16,7 @@ from markdown_it.token import Token
 from codex_adapter.cli.present.markdown import LONGEST, parse_markdown, web_address
 from tests.widths import thinned
 
+from ..rows import rows
 from .markdown_texts import EVERYTHING, PIECES, slow_texts
 
 pytestmark = pytest.mark.rule("C18")
@@ -132,7 +133,7 @@ def test_everything_is_read() -> None:
     assert types >= {"bullet_list_open", "ordered_list_open", "fence", "table_open", "hr", "hardbreak"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "shown"),
     [
         ("[docs](https://example.org)", "docs (https://example.org)"),
@@ -159,7 +160,7 @@ def test_only_the_web_is_linked() -> None:
     assert "HTTPS://example.org" in [web_address(token) for token in parsed("[x](HTTPS://example.org)")]
 
 
-@pytest.mark.parametrize("text", ["", " \n", ">", "> > >", "```", "-", "> " * 10_000 + "x", "*" * 99 + "x" + "*" * 99])
+@rows("text", ["", " \n", ">", "> > >", "```", "-", "> " * 10_000 + "x", "*" * 99 + "x" + "*" * 99])
 def test_what_would_not_be_seen_is_shown_as_it_is(text: str) -> None:
     assert parse_markdown(text) is None
 

@@ -31,6 +31,7 @@ from codex_adapter.testing.thread_lines import (
     turn_started,
 )
 
+from ..rows import rows
 from .journal_lines import STORY, Line, journal, records, runs, todo_list
 from .page_reader import PageReader, read_page
 
@@ -142,7 +143,7 @@ def test_without_times_the_order_is_drawn_and_said() -> None:
     assert all(told["width"] != "0.000%" for name, told in reader.elements if name == "rect")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("end", "headline", "sentence"),
     [
         (0, "Completed", None),
@@ -200,7 +201,7 @@ def test_a_long_run_is_drawn_as_a_whole_first_and_its_failures_stay_folded() -> 
     assert reader.values("open") == []
 
 
-@pytest.mark.parametrize("text", [HOSTILE, LONG, HOSTILE + LONG, "x\n" * 30_000, " ", "\n", "&", "-->"])
+@rows("text", [HOSTILE, LONG, HOSTILE + LONG, "x\n" * 30_000, " ", "\n", "&", "-->"])
 def test_hostile_text_is_text(text: str) -> None:
     reader = shown(hostile_lines(text), 1)
     assert_harmless(reader)

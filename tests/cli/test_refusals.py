@@ -14,6 +14,7 @@ from codex_adapter.cli import main
 from codex_adapter.testing import ReadPrompt, WriteFile
 from tests.widths import thinned
 
+from ..rows import rows
 from .command import ADAPTER, Cli, Done
 
 SECRET = "hunter2-hunter2"
@@ -58,7 +59,7 @@ def attempt(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pyte
 
 
 @pytest.mark.rule("E5", "C6")
-@pytest.mark.parametrize(
+@rows(
     ("words", "named"),
     [
         ([], "The command is missing"),
@@ -252,7 +253,7 @@ def test_a_person_reads_options_and_a_program_keys(attempt: Try, words: list[str
 
 
 @pytest.mark.rule("E5", "C6", "W3", "E1", "Q3")
-@pytest.mark.parametrize(
+@rows(
     ("words", "kind", "named"),
     [
         ([" \n"], "invalid_request", "No prompt was passed"),
@@ -333,7 +334,7 @@ def test_a_refused_request_gives_its_completion_alone(attempt: Try, words: list[
 
 
 @pytest.mark.rule("E5")
-@pytest.mark.parametrize(
+@rows(
     "command",
     [
         ["operations", "--workspace", "work", "--format", "jsonl", "--agent", "codex", "--task", "Hi."],
@@ -343,7 +344,7 @@ def test_a_refused_request_gives_its_completion_alone(attempt: Try, words: list[
         ["serve"],
     ],
 )
-@pytest.mark.parametrize(
+@rows(
     ("words", "named"),
     [
         (["--timeout", "-1"], "--timeout must be"),

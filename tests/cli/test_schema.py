@@ -28,6 +28,7 @@ from codex_adapter.protocols.operations.schema import events_schema, operations_
 from codex_adapter.records import encode_completion, encode_events
 from tests.widths import thinned
 
+from ..rows import rows
 from .command import Cli
 
 pytestmark = pytest.mark.rule("C5")
@@ -47,7 +48,7 @@ def test_the_command_prints_it(cli: Cli) -> None:
 
 
 @pytest.mark.rule("W1", "W2", "W3")
-@pytest.mark.parametrize("full", [False, True])
+@rows("full", [False, True])
 @pytest.mark.parametrize("version", thinned(sorted(path.name for path in FIXTURES.iterdir() if path.is_dir()), 4))
 def test_every_record_of_the_real_recordings_fits(version: str, full: bool) -> None:
     for path in sorted((FIXTURES / version).glob("*.jsonl")):
@@ -78,7 +79,7 @@ def test_what_stands_in_place_of_a_facet_over_its_bound_fits() -> None:
     RECORD.validate(json.loads(encode_events([Event(0, "codex", "unknown", data=events.Dropped())])))
 
 
-@pytest.mark.parametrize(
+@rows(
     "record",
     [
         {},
@@ -147,7 +148,7 @@ def test_requests_fit(request_: dict[str, Any]) -> None:
     REQUEST.validate(request_)
 
 
-@pytest.mark.parametrize(
+@rows(
     "request_",
     [
         {},

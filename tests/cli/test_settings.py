@@ -13,6 +13,7 @@ from codex_adapter.testing import PrintJson, ReadPrompt, WriteFacts, read_facts
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 from tests.widths import thinned
 
+from ..rows import rows
 from ..spaces.spaces_stage import make_space
 from .command import Cli, write_confinement
 
@@ -36,7 +37,7 @@ def passed(tmp_path: Path) -> list[str]:
     return [value for value in values if not value.startswith(own)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("entry", "settings"),
     [
         ("a=high", {"a": "high"}),
@@ -55,7 +56,7 @@ def test_a_value_is_toml_or_a_plain_text(entry: str, settings: dict[str, Any]) -
     assert read_settings([entry]) == settings
 
 
-@pytest.mark.parametrize(
+@rows(
     ("entries", "complaint"),
     [
         ([SECRET], "--config: number 1 must have the form KEY=VALUE"),

@@ -38,6 +38,8 @@ from codex_adapter.events import (
 )
 from codex_adapter.records import CompletedRecord, RunRecord, decode_record, encode_completion, encode_lines
 
+from ..rows import rows
+
 RETRY = Retry(1, 9, 0.6, 529, "overloaded")
 NEAR = RateLimit("warning", "five_hour", 1_999_999_999, 0.93)
 COMPLETION = Completion(ExitStatus(code=0), turn="completed", usage={"output_tokens": 2}, cost_usd=0.0315)
@@ -67,7 +69,7 @@ def test_a_retry_in_words(retry: Retry, text: str) -> None:
 
 
 @pytest.mark.rule("M13")
-@pytest.mark.parametrize(
+@rows(
     ("limit", "text"),
     [
         (NEAR, "limit five_hour: 93% used, resets at 2033-05-18 03:33 UTC"),
@@ -183,7 +185,7 @@ def test_a_result_without_an_input_has_the_label_of_its_call(empty: ToolInput | 
 
 
 @pytest.mark.rule("C7")
-@pytest.mark.parametrize(
+@rows(
     ("kind", "name", "asked", "label"),
     [
         ("file_change", "Write", {"changes": '{"file_path":"/a/b","content":"x"}'}, "files: /a/b"),

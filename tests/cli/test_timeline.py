@@ -25,6 +25,7 @@ from codex_adapter.testing.thread_lines import (
     turn_started,
 )
 
+from ..rows import rows
 from .journal_lines import BEGAN, STORY, Line, journal, moments, records, runs
 
 pytestmark = pytest.mark.rule("C10")
@@ -170,7 +171,7 @@ def test_several_runs_in_a_file_are_told_apart() -> None:
     assert [run.turns for run in runs(refused * 2)] == [[], []]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("time", "seconds"),
     [
         ('"2026-11-22T07:07:02.123Z"', BEGAN.timestamp()),

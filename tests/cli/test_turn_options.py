@@ -13,6 +13,7 @@ from codex_adapter.cli import main
 from codex_adapter.testing import PrintJson, ReadPrompt, WriteFacts, WriteFile, read_facts
 from codex_adapter.testing.thread_lines import THREAD_ID, agent_message, thread_started, turn_completed, turn_started
 
+from ..rows import rows
 from ..spaces.spaces_stage import make_space
 from .command import Cli, Done, write_confinement
 
@@ -44,7 +45,7 @@ def attempt(cli: Cli, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     return attempt
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "told"),
     [
         *(

@@ -19,6 +19,7 @@ from codex_adapter.records import encode_completion, encode_events
 from codex_adapter.testing import Die, Exit, PrintFile, ReadPrompt
 
 from ..cli.command import Cli
+from ..rows import rows
 from ..waiting import SOON
 
 CODEX: Final = Path(__file__).parents[2] / "fixtures" / "codex"
@@ -136,7 +137,7 @@ def test_the_command_run_writes_the_bytes_of_the_command_replay(cli: Cli, record
 
 
 @pytest.mark.rule("T1", "T4", "M0", "M8", "S8")
-@pytest.mark.parametrize("version", RECORDINGS)
+@rows("version", RECORDINGS)
 async def test_nothing_that_a_supported_release_prints_is_unknown_or_an_error_of_ours(version: str) -> None:
     strange: list[tuple[str, Any]] = []
     for recording in RECORDINGS[version]:

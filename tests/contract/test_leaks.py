@@ -13,6 +13,7 @@ from codex_adapter.events import Event
 from codex_adapter.records import encode_events
 
 from ..core.secret_forms import FORMS
+from ..rows import rows
 from .leaks import Canary, leaks
 from .plants import PLANTS, stdout
 
@@ -39,7 +40,7 @@ def test_a_word_is_found_in_every_form(around: bytes) -> None:
             assert leaks(b"before " + data + b" after", [other, canary]) == [f"here: {form}"]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@rows("form", FORMS)
 def test_a_leak_that_is_planted_in_a_record_is_found_whichever_form_it_has(form: str) -> None:
     canary, other = Canary("here"), Canary("elsewhere")
     event = Event(0, "codex", "text_output", "assistant", f"a <{FORMS[form](canary.word)}> b")
@@ -48,7 +49,7 @@ def test_a_leak_that_is_planted_in_a_record_is_found_whichever_form_it_has(form:
     assert planted[0].startswith("here: ")
 
 
-@pytest.mark.parametrize("place", PLANTS)
+@rows("place", PLANTS)
 def test_a_leak_is_found_wherever_it_is_planted(place: str) -> None:
     """The scanner looks at what the agent prints as it is: every plant can be seen there."""
     canary = Canary(place)

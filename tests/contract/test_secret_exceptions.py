@@ -37,6 +37,7 @@ from codex_adapter.testing import (
     write_agent,
 )
 
+from ..rows import rows
 from .leaks import Canary, leaks
 from .plants import PLANTS, stdout
 
@@ -180,7 +181,7 @@ async def _raised_by(request: Fields, config: Fields) -> AdapterError:
 
 
 @pytest.mark.rule("Q2", "Q3", "Q5", "X1", "X2")
-@pytest.mark.parametrize("name", REFUSED)
+@rows("name", REFUSED)
 async def test_a_request_that_is_refused_is_not_repeated_down_the_chain(name: str) -> None:
     kind, make = REFUSED[name]
     canary = Canary(name)
@@ -190,7 +191,7 @@ async def test_a_request_that_is_refused_is_not_repeated_down_the_chain(name: st
 
 
 @pytest.mark.rule("Q3")
-@pytest.mark.parametrize("key", KEYS)
+@rows("key", KEYS)
 async def test_the_value_of_a_key_is_not_repeated_down_the_chain(key: str) -> None:
     canary = Canary(key)
     error = await _raised_by({"extensions": {key: KEYS[key](canary.word)}}, {})

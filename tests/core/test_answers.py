@@ -11,6 +11,8 @@ from codex_adapter.events import ExitStatus
 from tests.agents.agent_lines import AgentLines
 from tests.agents.table import each_agent
 
+from ..rows import rows
+
 pytestmark = pytest.mark.rule("F14")
 
 OBJECT = {"type": "object", "properties": {}}
@@ -29,8 +31,8 @@ def test_any_json_is_an_answer_unless_the_schema_requires_an_object(text: str) -
     assert not is_answer(text, OBJECT)
 
 
-@pytest.mark.parametrize("schema", [OBJECT, {}])
-@pytest.mark.parametrize("text", [None, "", "Done.", "```json\n{}\n```", "{} {}", '{"a": 1', "\ud800", "[" * 100_000])
+@rows("schema", [OBJECT, {}])
+@rows("text", [None, "", "Done.", "```json\n{}\n```", "{} {}", '{"a": 1', "\ud800", "[" * 100_000])
 def test_other_text_is_not_an_answer(text: str | None, schema: dict[str, Any]) -> None:
     assert not is_answer(text, schema)
 

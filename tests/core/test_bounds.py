@@ -30,6 +30,8 @@ from codex_adapter.events import (
     UnknownLine,
 )
 
+from ..rows import rows
+
 MARK = "\u2026(truncated)"
 WIDTHS = {"a": 1, "\u00e9": 2, "\u20ac": 3, "\U0001f600": 4}
 EACH_WIDTH = pytest.mark.parametrize(("character", "width"), WIDTHS.items())
@@ -129,7 +131,7 @@ def test_a_message_on_a_line_of_any_length_is_bounded(character: str, width: int
 
 
 @pytest.mark.rule("B1")
-@pytest.mark.parametrize(
+@rows(
     ("channel", "kept"),
     [
         ("c" * 128, True),
@@ -152,7 +154,7 @@ def tool_call(name: str) -> ToolCall:
 
 
 @pytest.mark.rule("B4")
-@pytest.mark.parametrize(
+@rows(
     "make",
     [
         lambda filling: TextPart(filling, "agent_message", "complete"),
@@ -164,7 +166,7 @@ def tool_call(name: str) -> ToolCall:
     ],
     ids=["text", "tool", "session", "plan", "usage", "unknown"],
 )
-@pytest.mark.parametrize("character", ["a", "\u00e9", "\u20ac", '"', "\x01"])
+@rows("character", ["a", "\u00e9", "\u20ac", '"', "\x01"])
 def test_a_facet_is_dropped_when_its_json_is_over_the_bound(make: Any, character: str) -> None:
     def size(count: int) -> int:
         return len(msgspec.json.encode(make(character * count)))
@@ -239,9 +241,9 @@ LONG_STRINGS: dict[str, Callable[[str], dict[str, Any]]] = {
 
 
 @pytest.mark.rule("B1", "B2", "B3", "B4", "B6")
-@pytest.mark.parametrize("place", LONG_STRINGS)
-@pytest.mark.parametrize("character", ["x", "\u20ac", "\U0001f600", "\x01"])
-@pytest.mark.parametrize("length", [1_023, 1_024, 1_025, 4_096, 4_097, 8_200, 10_900, 16_385, 65_536, 65_537, 200_000])
+@rows("place", LONG_STRINGS)
+@rows("character", ["x", "\u20ac", "\U0001f600", "\x01"])
+@rows("length", [1_023, 1_024, 1_025, 4_096, 4_097, 8_200, 10_900, 16_385, 65_536, 65_537, 200_000])
 def test_no_string_of_a_line_is_too_long_for_its_event(place: str, character: str, length: int) -> None:
     line = json.dumps(LONG_STRINGS[place](character * length)).encode() + b"\n"
     events = codex_pipeline().receive_data(b'{"type":"turn.started"}\n' + line + b'{"type":"turn.failed"}\n')

@@ -7,6 +7,8 @@ import pytest
 from codex_adapter.core.masking.credential_names import is_credential_name
 from codex_adapter.core.masking.credentials import secret_values
 
+from ..rows import rows
+
 SECRET = "correct-horse-battery-staple"
 CREDENTIALS = """
 OPENAI_API_KEY CODEX_API_KEY ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN GEMINI_API_KEY GOOGLE_API_KEY MISTRAL_API_KEY
@@ -68,13 +70,13 @@ SASS_PATH SASL_MECHANISM PINENTRY_PROGRAM OPTIONS OPTIMIZE PEMBROKE HOTKEY COOKI
 
 
 @pytest.mark.rule("X5")
-@pytest.mark.parametrize("name", CREDENTIALS.split())
+@rows("name", CREDENTIALS.split())
 def test_the_value_of_a_variable_with_the_name_of_a_credential_is_a_secret(name: str) -> None:
     assert secret_values({name: SECRET, "HOME": "/home"}) == ((SECRET,), ())
 
 
 @pytest.mark.rule("X5")
-@pytest.mark.parametrize("name", OTHERS.split())
+@rows("name", OTHERS.split())
 def test_the_value_of_any_other_variable_is_not_a_secret(name: str) -> None:
     assert not is_credential_name(name)
     assert secret_values({name: SECRET}) == ((), ())

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from codex_adapter.core.masking.credentials import Refusal, secret_values
 from codex_adapter.core.masking.masker import Masker
 
+from ..rows import rows
+
 SECRET = "correct-horse-battery-staple"
 REFUSED = {
     "it is shorter than 8 characters": ["", " ", "1", "true", "s3cret!", "  s3cret!  "],
@@ -26,7 +28,7 @@ DIRECTORY = "/workspace/project"
 
 
 @pytest.mark.rule("X5")
-@pytest.mark.parametrize(
+@rows(
     "name",
     [
         *("OPENAI_API_KEY", "CODEX_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "DB_PASSWORD", "MYSQL_PWD"),
@@ -39,7 +41,7 @@ def test_a_variable_with_a_name_like_a_credential_is_a_secret(name: str) -> None
 
 
 @pytest.mark.rule("X5", "X6")
-@pytest.mark.parametrize(
+@rows(
     "name",
     [
         *("PATH", "HOME", "PWD", "OLDPWD", "LANG", "USER", "SSH_AUTH_SOCK", "KEYBOARD", "MONKEY", "COMPASS"),
@@ -57,7 +59,7 @@ def test_a_variable_with_any_other_name_is_none_unless_it_is_named(name: str) ->
 
 
 @pytest.mark.rule("X6")
-@pytest.mark.parametrize(("why", "value"), [(why, value) for why, values in REFUSED.items() for value in values])
+@rows(("why", "value"), [(why, value) for why, values in REFUSED.items() for value in values])
 def test_a_value_that_stands_for_too_much_is_refused_and_told_by_its_name(why: str, value: str) -> None:
     environment = {**ENVIRONMENT, "SOME_TOKEN": value, "OTHER": value}
     found = secret_values(environment, ["OTHER"], directory=DIRECTORY)
@@ -67,7 +69,7 @@ def test_a_value_that_stands_for_too_much_is_refused_and_told_by_its_name(why: s
 
 
 @pytest.mark.rule("X6")
-@pytest.mark.parametrize(
+@rows(
     "value",
     [
         *("hunter2hunter2", "1234567890123456", "abcdabcd", "password1234567", "my-localhost", "/home/somebody/key"),
@@ -107,7 +109,7 @@ PASSWORDS = {
 
 
 @pytest.mark.rule("X5")
-@pytest.mark.parametrize(("value", "passwords"), PASSWORDS.items())
+@rows(("value", "passwords"), PASSWORDS.items())
 def test_a_password_within_a_url_or_a_connection_string_is_a_secret_by_itself(value: str, passwords: list[str]) -> None:
     assert secret_values({"WHATEVER": value}) == (tuple(passwords), ())
     masker = Masker(secret_values({"WHATEVER": value}).values)
@@ -116,7 +118,7 @@ def test_a_password_within_a_url_or_a_connection_string_is_a_secret_by_itself(va
 
 
 @pytest.mark.rule("X5", "X6")
-@pytest.mark.parametrize(
+@rows(
     "value",
     [
         *("https://example.org:8080/a", "https://me@example.org/a", "postgres://u:postgres@db/x", "git@github.com:a/b"),

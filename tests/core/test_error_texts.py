@@ -10,6 +10,8 @@ from codex_adapter.core import error_texts
 from codex_adapter.errors import BackendError, BackendKind, RunCancelled
 from codex_adapter.events import ExitStatus
 
+from ..rows import rows
+
 
 @pytest.mark.rule("X2")
 def test_the_texts_of_bad_lines() -> None:
@@ -24,7 +26,7 @@ def test_the_texts_of_bad_lines() -> None:
 
 
 @pytest.mark.rule("X2")
-@pytest.mark.parametrize("kind", ["spawn", "wait", "timeout", "io", "invalid_request", "other"])
+@rows("kind", ["spawn", "wait", "timeout", "io", "invalid_request", "other"])
 def test_the_text_of_a_backend_error_names_its_kind(kind: BackendKind) -> None:
     assert str(BackendError(kind)) == f"codex backend error: {kind} (details redacted when unsafe)"
 
@@ -52,7 +54,7 @@ def test_the_text_of_a_failed_agent_tells_its_status(status: ExitStatus, text: s
 
 
 @pytest.mark.rule("X2", "X4")
-@pytest.mark.parametrize(
+@rows(
     ("seconds", "text"),
     [
         (30, "30s"),

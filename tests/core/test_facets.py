@@ -39,6 +39,8 @@ from codex_adapter.events import (
 from codex_adapter.records import decode_record, encode_events
 from tests.toy.toy_agent import ToyDecoder
 
+from ..rows import rows
+
 CANARY = "canary-Zr8vQ2mXw71kP"
 TOOL = Tool("i", "t", None, "other", "start", "running", None, ToolBytes(), "n")
 
@@ -89,7 +91,7 @@ LEAST: list[tuple[Facet, dict[str, Any]]] = [
 
 
 @pytest.mark.rule("X5")
-@pytest.mark.parametrize("facet", FREE.values(), ids=FREE)
+@rows("facet", FREE.values(), ids=FREE)
 def test_each_string_of_the_agent_is_masked(facet: Facet) -> None:
     event = Event(0, "toy", "status", "status", None, None, facet)
     assert CANARY.encode() in encode_events([event])
@@ -135,14 +137,14 @@ def test_a_long_id_of_a_parent_drops_the_facet_and_a_long_text_keeps_its_parent(
 
 
 @pytest.mark.rule("M3", "M4", "M6", "M12", "M13", "M14", "W1")
-@pytest.mark.parametrize("facet", WHOLE, ids=lambda facet: type(facet).__name__)
+@rows("facet", WHOLE, ids=lambda facet: type(facet).__name__)
 def test_each_part_is_written_and_read(facet: Facet) -> None:
     event = Event(0, "toy", "status", data=facet)
     assert decode_record(encode_events([event])) == event
 
 
 @pytest.mark.rule("M3", "M4", "M6", "M12", "M13", "M14", "W1")
-@pytest.mark.parametrize(("facet", "written"), LEAST, ids=lambda value: type(value).__name__)
+@rows(("facet", "written"), LEAST, ids=lambda value: type(value).__name__)
 def test_what_is_unknown_is_left_out_and_the_rest_is_always_written(facet: Facet, written: dict[str, Any]) -> None:
     event = Event(0, "toy", "status", data=facet)
     assert json.loads(encode_events([event]))["data"] == written

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from codex_adapter.core.framing import Line, LineFramer, OversizeLine, content_of
 
+from ..rows import rows
+
 PIECES = st.sampled_from(
     [b"\n", b"\r", b"\r\n", b" ", b"\t", b"\x0b\x0c", b"x", b"}", b"{}", b"\0", "\u2028".encode(), "\x85".encode()]
 )
@@ -67,9 +69,7 @@ def test_single_bytes_give_the_lines_of_the_whole(data: bytes, limit: int) -> No
     "The parser treats them as data",
 )
 @pytest.mark.rule("L1")
-@pytest.mark.parametrize(
-    "inside", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1e", "\r", "\r\r", "\0", "\ufeff"]
-)
+@rows("inside", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1e", "\r", "\r\r", "\0", "\ufeff"])
 def test_nothing_but_a_newline_ends_a_line(inside: str) -> None:
     line = f'{{"text":"a{inside}b"}}'.encode()
     assert framed(100, line + b"\n" + line + b"\n") == [line, line]
@@ -84,7 +84,7 @@ def test_one_carriage_return_before_the_newline_is_dropped() -> None:
 
 
 @pytest.mark.rule("L1")
-@pytest.mark.parametrize("blank", [b"", b" ", b"\t \t", b"\r", b"\r\r\r", b" \r", b"\x0b\x0c"])
+@rows("blank", [b"", b" ", b"\t \t", b"\r", b"\r\r\r", b" \r", b"\x0b\x0c"])
 def test_a_line_of_white_space_is_no_line(blank: bytes) -> None:
     assert framed(100, b"a\n" + blank + b"\nb\n" + blank) == [b"a", b"b"]
 
@@ -100,8 +100,8 @@ def test_white_space_around_a_line_is_kept() -> None:
     "The parser skips it; a line of exactly the limit is valid",
 )
 @pytest.mark.rule("L2")
-@pytest.mark.parametrize("ending", [b"\n", b"\r\n", b"", b"\r"])
-@pytest.mark.parametrize("last", [b"x", b"}"])
+@rows("ending", [b"\n", b"\r\n", b"", b"\r"])
+@rows("last", [b"x", b"}"])
 def test_a_line_of_exactly_the_limit_is_a_line_and_one_byte_more_is_not(ending: bytes, last: bytes) -> None:
     fits, long = b"a" * 9 + last, b"a" * 10 + last
     for line, expected in ((fits, fits), (long, OversizeLine(11, 10))):

@@ -18,6 +18,8 @@ from codex_adapter.protocols.turns import RunTurnRequest, SpaceSpec
 from codex_adapter.spaces.environment import Environment, Server
 from codex_adapter.workspace.shell import ShellCall
 
+from ..rows import rows
+
 WORD = "wordthatisseen"
 ENV = {"A_NAME": WORD}
 NOTHING: Any = None
@@ -28,7 +30,7 @@ ENVIRONMENT = Environment(
 
 
 @pytest.mark.rule("X1")
-@pytest.mark.parametrize(
+@rows(
     "value",
     [
         RunRequest(prompt=WORD, env=ENV, extensions={"a.b": {"c": WORD}}),

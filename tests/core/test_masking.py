@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from codex_adapter.core.masking.masker import MASK, Masker
 from codex_adapter.core.masking.secret_forms import SecretForms, Work
 
+from ..rows import rows
+
 A = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow+/=\nabc\n-----END RSA PRIVATE KEY-----"
 TOKENS = [
@@ -82,8 +84,8 @@ def mask(text: str, *secrets: str) -> str:
 
 
 @pytest.mark.rule("X5")
-@pytest.mark.parametrize("token", TOKENS)
-@pytest.mark.parametrize(
+@rows("token", TOKENS)
+@rows(
     ("before", "after"),
     [
         ("", ""),
@@ -115,7 +117,7 @@ def test_a_private_key_without_its_end_is_masked_to_the_end() -> None:
 
 
 @pytest.mark.rule("X5")
-@pytest.mark.parametrize("text", NO_SECRETS)
+@rows("text", NO_SECRETS)
 def test_what_only_looks_a_little_like_a_credential_stays(text: str) -> None:
     assert mask(text) == text
     assert mask(f"see {text}, and {TOKENS[0]}") == f"see {text}, and ***"
@@ -172,8 +174,8 @@ def test_a_secret_is_known_in_json_text_too() -> None:
 
 
 @pytest.mark.rule("X5")
-@pytest.mark.parametrize("secret", ["hunter2+hunter2", "sk-proj-0123456789abcdef01"])
-@pytest.mark.parametrize("before", range(65_536 - 30, 65_536 + 2))
+@rows("secret", ["hunter2+hunter2", "sk-proj-0123456789abcdef01"])
+@rows("before", range(65_536 - 30, 65_536 + 2))
 def test_a_secret_is_seen_wherever_it_stands_in_a_long_text(secret: str, before: int) -> None:
     masked = Masker(["hunter2+hunter2"]).mask(f"{'.' * before} {secret} {'.' * 70_000}")
     assert masked == f"{'.' * before} {MASK} {'.' * 70_000}"

@@ -10,6 +10,8 @@ import pytest
 
 from codex_adapter.core.masking.masker import Masker
 
+from ..rows import rows
+
 TRIES = 3
 SECRET = "correct-horse-battery-staple"
 HOSTILE = {
@@ -64,7 +66,7 @@ HOSTILE = {
 
 
 @pytest.mark.rule("X5")
-@pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE.keys())
+@rows("unit", HOSTILE.values(), ids=HOSTILE.keys())
 def test_masking_takes_time_linear_in_the_length_of_the_text(unit: str) -> None:
     """64 times the text may take 64 times as long, with room for a busy machine; a quadratic time would be 4,096."""
     # Lets every pattern and every form be tried.

@@ -16,6 +16,7 @@ from codex_adapter.core.masking.secret_forms import SecretForms, Work
 from codex_adapter.events import ExitStatus
 from codex_adapter.records import encode_completion, encode_events
 
+from ..rows import rows
 from .secret_forms import FORMS, IN_LINES
 
 SECRETS = {
@@ -41,8 +42,8 @@ PLANTED = [
 
 
 @pytest.mark.rule("X5", "X8")
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS.keys())
+@rows("form", FORMS)
+@rows("secret", SECRETS.values(), ids=SECRETS.keys())
 def test_a_secret_is_masked_in_each_form_and_what_stands_around_it_stays(secret: str, form: str) -> None:
     masker = Masker([secret])
     text = FORMS[form](secret)
@@ -52,9 +53,9 @@ def test_a_secret_is_masked_in_each_form_and_what_stands_around_it_stays(secret:
 
 
 @pytest.mark.rule("X5", "X8")
-@pytest.mark.parametrize("form", IN_LINES)
-@pytest.mark.parametrize("within", [str, lambda text: json.dumps({"out": text})], ids=["text", "JSON"])
-@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS.keys())
+@rows("form", IN_LINES)
+@rows("within", [str, lambda text: json.dumps({"out": text})], ids=["text", "JSON"])
+@rows("secret", SECRETS.values(), ids=SECRETS.keys())
 def test_nothing_of_a_secret_is_left_in_lines_of_base64_or_of_a_dump(
     secret: str, within: Callable[[str], str], form: str
 ) -> None:
@@ -74,7 +75,7 @@ def test_nothing_of_a_secret_is_left_in_lines_of_base64_or_of_a_dump(
 
 
 @pytest.mark.rule("X8")
-@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS.keys())
+@rows("secret", SECRETS.values(), ids=SECRETS.keys())
 def test_a_secret_is_masked_where_forms_are_mixed(secret: str) -> None:
     half = len(secret) // 2
     for first in ("plain", "JSON, everything escaped", "JSON"):
@@ -86,8 +87,8 @@ def test_a_secret_is_masked_where_forms_are_mixed(secret: str) -> None:
 
 
 @pytest.mark.rule("X8")
-@pytest.mark.parametrize("secret", ["'quoted, and more'", '"quoted, and more"', "\\and so on\\", "'\"'\"'\"a\"'\"'"])
-@pytest.mark.parametrize("form", ["plain", "JSON", "JSON in ASCII", "HTML", "URL"])
+@rows("secret", ["'quoted, and more'", '"quoted, and more"', "\\and so on\\", "'\"'\"'\"a\"'\"'"])
+@rows("form", ["plain", "JSON", "JSON in ASCII", "HTML", "URL"])
 def test_quotes_and_backslashes_at_the_edges_of_a_secret_are_masked_with_it(secret: str, form: str) -> None:
     """One of little else is known as it is, and as others write it."""
     assert Masker([secret]).mask(f"<{FORMS[form](secret)}> (a)") == "<***> (a)"
@@ -215,8 +216,8 @@ def given_out(reads: list[bytes], secret: str) -> bytes:
 
 
 @pytest.mark.rule("X5", "X8", "M7")
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("place", PLACES)
+@rows("form", FORMS)
+@rows("place", PLACES)
 def test_each_form_is_masked_in_each_place(place: str, form: str) -> None:
     secret = SECRETS["signs"]
     text = FORMS[form](secret)
@@ -241,8 +242,8 @@ def test_no_cut_of_the_stream_lets_a_form_through(form: str) -> None:
 
 
 @pytest.mark.rule("X5", "X8", "B2", "B3", "B5", "M7")
-@pytest.mark.parametrize("form", ["plain", "JSON, everything escaped", "URL", "hex", "base64 at 1, 1 after"])
-@pytest.mark.parametrize(
+@rows("form", ["plain", "JSON, everything escaped", "URL", "hex", "base64 at 1, 1 after"])
+@rows(
     ("place", "limit"),
     [("a message", 65_536), ("an error", 4_096), ("an output", 16_384), ("a result", 16_384), ("a path", 16_384)],
 )

@@ -6,6 +6,8 @@ import pytest
 
 from codex_adapter.core.stderr_tail import StderrTail
 
+from ..rows import rows
+
 NOISE = b"noise\n" * 10_000
 MISSING = b"no such session:"
 
@@ -19,7 +21,7 @@ def a_tail() -> StderrTail:
 
 
 @pytest.mark.rule("S9", "S7")
-@pytest.mark.parametrize("cut", range(len(MISSING) + 1))
+@rows("cut", range(len(MISSING) + 1))
 def test_a_missing_session_counts_wherever_it_is_reported_and_however_it_is_cut(cut: int) -> None:
     tail = a_tail()
     tail.receive(NOISE + MISSING[:cut])

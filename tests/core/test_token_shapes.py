@@ -17,6 +17,8 @@ from codex_adapter.core.masking.masker import Masker
 from codex_adapter.core.masking.token_prefixes import DISTINCTIVE, PREFIXED
 from codex_adapter.core.masking.token_shapes import long_words, may_have_token, token_spans
 
+from ..rows import rows
+
 pytestmark = pytest.mark.rule("X5")
 
 _RANDOM = random.Random(8)
@@ -107,7 +109,7 @@ ORDINARY = {
 }
 
 
-@pytest.mark.parametrize("prefix", PREFIXED)
+@rows("prefix", PREFIXED)
 def test_a_token_of_each_service_is_masked(prefix: str) -> None:
     token = prefix + an_example(PREFIXED[prefix])
     assert Masker().mask(token) == "***"
@@ -123,7 +125,7 @@ ESCAPED_DELIMITERS = (
 )
 
 
-@pytest.mark.parametrize("prefix", PREFIXED)
+@rows("prefix", PREFIXED)
 def test_a_token_is_masked_behind_an_escaped_delimiter(prefix: str) -> None:
     token = prefix + an_example(PREFIXED[prefix])
     for escape in ESCAPED_DELIMITERS:
@@ -132,8 +134,8 @@ def test_a_token_is_masked_behind_an_escaped_delimiter(prefix: str) -> None:
             assert Masker().mask(f"{escape}{token}{escape}x") == f"{escape}***{escape}x"
 
 
-@pytest.mark.parametrize("prefix", DISTINCTIVE)
-@pytest.mark.parametrize("before", ["-u", "curl -H", "--token-", "id-", "A_", "_", "bearer"])
+@rows("prefix", DISTINCTIVE)
+@rows("before", ["-u", "curl -H", "--token-", "id-", "A_", "_", "bearer"])
 def test_a_distinctive_token_is_masked_inside_a_word(prefix: str, before: str) -> None:
     start = next(start for start in sorted(PREFIXED, key=len, reverse=True) if prefix.startswith(start))
     token = prefix + an_example(PREFIXED[start])
@@ -141,17 +143,17 @@ def test_a_distinctive_token_is_masked_inside_a_word(prefix: str, before: str) -
     assert Masker().mask(f"{before}{token}:x") == f"{before}{token if inside else '***'}:x"
 
 
-@pytest.mark.parametrize("token", WRITTEN_OUT.values(), ids=WRITTEN_OUT.keys())
+@rows("token", WRITTEN_OUT.values(), ids=WRITTEN_OUT.keys())
 def test_a_token_as_a_service_gives_it_is_masked(token: str) -> None:
     assert Masker().mask(f"it is {token}, see") == "it is ***, see"
 
 
-@pytest.mark.parametrize(("before", "credential", "after"), AMONG_OTHERS)
+@rows(("before", "credential", "after"), AMONG_OTHERS)
 def test_a_credential_is_known_by_what_is_around_it(before: str, credential: str, after: str) -> None:
     assert Masker().mask(f"curl '{before}{credential}{after}'") == f"curl '{before}***{after}'"
 
 
-@pytest.mark.parametrize("text", ORDINARY.values(), ids=ORDINARY.keys())
+@rows("text", ORDINARY.values(), ids=ORDINARY.keys())
 def test_an_everyday_text_is_not_masked(text: str) -> None:
     masker = Masker(["Zk3vQ9pL7xWc2RtY8mNb", "it's&<s3cret>+42/Qz"])
     assert masker.mask(text) == text

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from codex_adapter.daemon.jsonrpc import read_message
 from codex_adapter.records import encode_lines
 
+from ..rows import rows
 from .messages import encode, run
 from .supervisor import Supervisor
 
@@ -60,8 +61,8 @@ def next_answer(daemon: Supervisor, line: bytes) -> bytes:
     return daemon.log[before].data
 
 
-@pytest.mark.parametrize("id_", IDS, ids=[id_[:20].encode("ascii", "backslashreplace").decode() for id_ in IDS])
-@pytest.mark.parametrize("method", ["run/list", "no/such"])
+@rows("id_", IDS, ids=[id_[:20].encode("ascii", "backslashreplace").decode() for id_ in IDS])
+@rows("method", ["run/list", "no/such"])
 def test_an_id_comes_back_letter_for_letter(shared: Supervisor, id_: str, method: str) -> None:
     answer = next_answer(shared, ask(id_, method).encode())
     assert answered(id_, answer), answer
@@ -72,7 +73,7 @@ def test_what_some_readers_take_for_the_end_of_a_line_comes_back_escaped() -> No
     assert encode_lines([call.answer({})]) == b'{"jsonrpc":"2.0","id":"a\\u2028b\\u2029","result":{}}\n'
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "code"),
     [
         ('{"jsonrpc":"2.0","method":"run/list","id":true}', -32600),
@@ -131,8 +132,8 @@ def test_half_of_a_surrogate_pair_is_an_id_or_no_json(shared: Supervisor) -> Non
 
 
 @pytest.mark.rule("J5")
-@pytest.mark.parametrize("text", [r"\ud83d", r"\uD83D cut", r"\udc00\ud83d", r"\ud83d\ude00\ud83d", r"\\\\\ud83d\n"])
-@pytest.mark.parametrize("id_", ["7", '"\\ud83d\\ude00"', "1e400"])
+@rows("text", [r"\ud83d", r"\uD83D cut", r"\udc00\ud83d", r"\ud83d\ude00\ud83d", r"\\\\\ud83d\n"])
+@rows("id_", ["7", '"\\ud83d\\ude00"', "1e400"])
 def test_who_cuts_a_text_within_a_surrogate_pair_is_told_so(shared: Supervisor, text: str, id_: str) -> None:
     line = f'{{"jsonrpc":"2.0","id":{id_},"method":"run/cancel","params":{{"runId":"{text}"}}}}'
     answer = next_answer(shared, line.encode())
@@ -142,7 +143,7 @@ def test_who_cuts_a_text_within_a_surrogate_pair_is_told_so(shared: Supervisor, 
 
 
 @pytest.mark.rule("J5")
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         r'{"jsonrpc":"2.0","method":"run/list","params":{"a":"\ud83d"}}',

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ..rows import rows
 from .json_text import NotJsonError, UnclearError, parse
 from .jsonrpc_rules import LARGEST_BATCH, LONGEST, Line, broken_rules
 
@@ -27,7 +28,7 @@ def error(id_: str = "1", code: object = -32601, message: object = "no") -> str:
     return f'< {{"jsonrpc":"2.0","error":{{"code":{code},"message":{json.dumps(message)}}},"id":{id_}}}'
 
 
-@pytest.mark.parametrize(
+@rows(
     "lines",
     [
         [],
@@ -62,7 +63,7 @@ def test_what_the_specification_allows_passes(lines: list[str]) -> None:
     assert broken_rules(log(*lines)) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("broken", "lines"),
     [
         ("not one JSON value", ["< {}{}"]),

@@ -7,6 +7,7 @@ import select
 
 import pytest
 
+from ..rows import rows
 from .jsonrpc_rules import LARGEST_BATCH, LONGEST, Line
 from .measures import MIB, peak
 from .messages import encode
@@ -137,7 +138,7 @@ def test_a_line_may_come_in_single_bytes_and_many_lines_in_one_write(shared: Sup
     "A request line is not JSON in UTF-8, or is nested too deeply",
     "The daemon answers with an error and continues",
 )
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         b"\0",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ..rows import rows
 from .messages import run
 from .supervisor import Supervisor
 
@@ -15,8 +16,8 @@ BAD_RUN_IDS = ["", "x" * 129, ".a", "-a", "_a", "a b", "a/b", "ä", "a\n", "a\0"
 
 
 @pytest.mark.rule("J5")
-@pytest.mark.parametrize("run_id", BAD_RUN_IDS, ids=ascii)
-@pytest.mark.parametrize("method", ["run/start", "run/cancel", "run/detach", "run/credit"])
+@rows("run_id", BAD_RUN_IDS, ids=ascii)
+@rows("method", ["run/start", "run/cancel", "run/detach", "run/credit"])
 def test_an_id_of_another_form_is_refused(shared: Supervisor, method: str, run_id: Any) -> None:
     params = {"run/start": run(), "run/credit": {"events": 1}}.get(method, {})
     id_ = shared.request(method, {**params, "runId": run_id})
@@ -30,7 +31,7 @@ def test_an_id_of_another_form_is_refused(shared: Supervisor, method: str, run_i
 
 
 @pytest.mark.rule("J5", "J1")
-@pytest.mark.parametrize(
+@rows(
     ("method", "params", "named"),
     [
         ("run/start", {}, "agentKind"),
@@ -84,14 +85,14 @@ def test_a_shutdown_that_is_refused_changes_nothing(daemon: Supervisor) -> None:
 
 
 @pytest.mark.rule("J5", "J1")
-@pytest.mark.parametrize("method", ["run/start", "run/cancel", "run/detach", "run/credit", "run/list", "shutdown"])
+@rows("method", ["run/start", "run/cancel", "run/detach", "run/credit", "run/list", "shutdown"])
 def test_params_by_position_are_refused(shared: Supervisor, method: str) -> None:
     shared.say({"jsonrpc": "2.0", "id": f"by position {method}", "method": method, "params": ["drain"]})
     assert shared.answer(f"by position {method}")["error"]["code"] == -32602
 
 
 @pytest.mark.rule("J5")
-@pytest.mark.parametrize("method", ["", "run", "run/", "RUN/LIST", "rpc.discover", "run/list ", "run/events", "ü\0"])
+@rows("method", ["", "run", "run/", "RUN/LIST", "rpc.discover", "run/list ", "run/events", "ü\0"])
 def test_a_method_that_there_is_not_is_refused(shared: Supervisor, method: str) -> None:
     assert shared.refusal(method).code == -32601
     assert shared.refusal(method, {"runId": "r"}).code == -32601

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ..rows import rows
 from .agents import HANGING
 from .messages import CANCELLED, run
 from .supervisor import Supervisor
@@ -24,7 +25,7 @@ def failed(kind: str) -> dict[str, Any]:
 
 
 @pytest.mark.rule("J5")
-@pytest.mark.parametrize(
+@rows(
     ("kind", "params"),
     [
         ("invalid_request", run(prompt="")),
@@ -53,7 +54,7 @@ def test_a_request_that_fails_its_checks_is_refused(shared: Supervisor, kind: st
 
 
 @pytest.mark.rule("J5")
-@pytest.mark.parametrize(
+@rows(
     "request_",
     [
         {},

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ..rows import rows
 from .jsonrpc_rules import Line
 from .run_rules import broken_run_rules
 
@@ -51,7 +52,7 @@ def log(*messages: Any) -> list[Line]:
     return [Line(sent(message), json.dumps(message).encode()) for message in messages]
 
 
-@pytest.mark.parametrize(
+@rows(
     "messages",
     [
         [],
@@ -75,7 +76,7 @@ def test_what_is_promised_passes(messages: list[Any]) -> None:
     assert broken_run_rules(log(*messages)) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("broken", "messages"),
     [
         ("no completion", [start(runId="r"), started(), event(0)]),

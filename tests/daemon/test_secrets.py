@@ -9,6 +9,7 @@ import pytest
 
 from codex_adapter.testing import Exit, ReadPrompt, WriteStderr
 
+from ..rows import rows
 from .messages import encode, run
 from .supervisor import Supervisor
 from .workshop import Workshop
@@ -93,14 +94,14 @@ def unheard(daemon: Supervisor, line: bytes) -> None:
     assert daemon.stderr == ""
 
 
-@pytest.mark.parametrize("value", BAD, ids=str)
+@rows("value", BAD, ids=str)
 def test_nothing_of_what_is_no_request_comes_back(shared: Supervisor, value: Any) -> None:
     unheard(shared, encode(value))
     unheard(shared, encode(value)[:-1])
     unheard(shared, encode([value]))
 
 
-@pytest.mark.parametrize(("method", "params"), PARAMS, ids=str)
+@rows(("method", "params"), PARAMS, ids=str)
 def test_nothing_of_refused_params_comes_back(shared: Supervisor, method: str, params: dict[str, Any]) -> None:
     unheard(shared, written({"jsonrpc": "2.0", "id": f"{method} secret", "method": method, "params": params}))
     unheard(shared, written({"jsonrpc": "2.0", "method": method, "params": params}))

@@ -9,6 +9,8 @@ import pytest
 from codex_adapter.cli import COMMANDS
 from docs.generate.commands import command_names, command_pages, help_of
 
+from ..rows import rows
+
 pytestmark = pytest.mark.rule("DC3")
 
 
@@ -18,7 +20,7 @@ def test_each_command_has_a_page_and_the_index_links_it() -> None:
     assert [name for name in command_names() if f"]({name}.md)" not in pages["index.md"]] == []
 
 
-@pytest.mark.parametrize("name", command_names())
+@rows("name", command_names())
 def test_a_page_has_every_option_and_every_example(name: str) -> None:
     page = command_pages()[f"{name}.md"]
     text = help_of(name)
@@ -30,7 +32,7 @@ def test_a_page_has_every_option_and_every_example(name: str) -> None:
     assert [example for example in examples if f"\n{example}\n" not in page] == []
 
 
-@pytest.mark.parametrize("name", command_names())
+@rows("name", command_names())
 def test_a_page_has_the_words_of_the_help(name: str) -> None:
     said = {*re.findall(r"\w{4,}", help_of(name).lower().replace("_", ""))}
     shown = {*re.findall(r"\w{4,}", command_pages()[f"{name}.md"].lower().replace("\\", "").replace("_", ""))}

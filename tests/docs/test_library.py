@@ -10,6 +10,8 @@ import pytest
 from docs.generate.library import faces, library_pages
 from docs.generate.markdown import without_ids
 
+from ..rows import rows
+
 pytestmark = pytest.mark.rule("DC4")
 
 
@@ -18,7 +20,7 @@ def test_the_public_modules_are_those_of_the_rule() -> None:
     assert library_pages().keys() == {"index.md", *(f"{face}.md" for face in faces())}
 
 
-@pytest.mark.parametrize("face", faces())
+@rows("face", faces())
 def test_each_name_is_on_the_page_of_its_module(face: str) -> None:
     page = library_pages()[f"{face}.md"]
     described = set(re.findall(rf"^::: {re.escape(face)}\.(\w+)$", page, re.MULTILINE))
@@ -47,7 +49,7 @@ def test_the_most_used_names_are_described_first() -> None:
     assert described[13:] == sorted(described[13:], key=str.casefold)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("docstring", "shown"),
     [
         ("Return the events (D3).", "Return the events."),

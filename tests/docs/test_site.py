@@ -13,6 +13,8 @@ from docs.generate.included import ROOT, linked_files, origin_of, place_of, tran
 from docs.generate.links import broken_links
 from docs.generate.pages import generated_pages, generated_places, navigation, with_lists
 
+from ..rows import rows
+
 LINKS = [
     ("rules/library.md", "[a](daemon.md#x)", "[a](daemon.md#x)"),
     ("rules/releases.md", "[a](../docs/releases.md)", "[a](../releases.md)"),
@@ -28,7 +30,7 @@ LINKS = [
 
 
 @pytest.mark.rule("DC1")
-@pytest.mark.parametrize(("place", "markdown", "on_site"), LINKS)
+@rows(("place", "markdown", "on_site"), LINKS)
 def test_links_to_files_become_links_on_the_site(place: str, markdown: str, on_site: str) -> None:
     assert translated(place, markdown) == on_site
 

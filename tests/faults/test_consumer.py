@@ -12,6 +12,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from codex_adapter import BackendError, Completion, Event, ExitStatus, RunCancelled
 
+from ..rows import rows
 from ..runtime.scripted import DONE, THREAD, TURN, running, say, texts
 
 COUNT = 12
@@ -24,8 +25,8 @@ SCRIPT = [THREAD, TURN, *(say(str(number), number) for number in range(COUNT - 3
     "The completion is correct",
 )
 @pytest.mark.rule("D3", "F1", "F2")
-@pytest.mark.parametrize("how", ["close", "break", "leave"])
-@pytest.mark.parametrize("count", range(COUNT + 1))
+@rows("how", ["close", "break", "leave"])
+@rows("count", range(COUNT + 1))
 async def test_a_consumer_may_leave_at_any_event(count: int, how: str) -> None:
     async with running([*SCRIPT]) as (run, source):
         for _ in range(count):
@@ -108,7 +109,7 @@ RAISED = [
 
 @pytest.mark.rule("K5")
 @pytest.mark.parametrize("make", RAISED)
-@pytest.mark.parametrize("count", [0, 1, COUNT])
+@rows("count", [0, 1, COUNT])
 async def test_what_a_consumer_raises_leaves_the_block_as_it_is(make: Callable[[], BaseException], count: int) -> None:
     mine = make()
     caught: BaseException | None = None
@@ -268,8 +269,8 @@ async def test_events_that_are_closed_under_their_reader() -> None:
     "consumer", "A cancel arrives while the consumer receives an event", "The consumer receives no further event"
 )
 @pytest.mark.rule("K3")
-@pytest.mark.parametrize("how", ["cancel", "close"])
-@pytest.mark.parametrize("ticks", range(8))
+@rows("how", ["cancel", "close"])
+@rows("ticks", range(8))
 async def test_an_event_under_way_is_dropped_when_the_run_is_cancelled_or_closed(how: str, ticks: int) -> None:
     go, over, late = trio.Event(), trio.Event(), []
     async with running([THREAD, go, TURN + say("a"), DONE]) as (run, _), trio.open_nursery() as nursery:

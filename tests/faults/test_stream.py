@@ -16,6 +16,7 @@ from codex_adapter.testing.source import Step
 
 from ..agents.agent_lines import SESSION, AgentLines, as_line
 from ..agents.table import AGENTS, each_agent
+from ..rows import rows
 from ..runtime.scripted import running, texts
 from .lines import VALUES, events_of, told, with_each_field_replaced
 from .verdict import closes
@@ -142,9 +143,7 @@ def test_a_flood_of_tiny_lines_in_one_read_is_an_event_each(agent: AgentLines) -
     "stream", "Any field of any line is missing or has any wrong type", "Each line yields one event or one error"
 )
 @pytest.mark.rule("L4", "T4", "X1", "X2")
-@pytest.mark.parametrize(
-    ("kind", "number"), [(kind, number) for kind, agent in AGENTS.items() for number in range(len(agent.samples))]
-)
+@rows(("kind", "number"), [(kind, number) for kind, agent in AGENTS.items() for number in range(len(agent.samples))])
 def test_a_line_with_any_field_misshapen_has_one_outcome(kind: str, number: int) -> None:
     agent = AGENTS[kind]
     for value in VALUES:

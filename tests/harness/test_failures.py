@@ -20,6 +20,8 @@ from codex_adapter.harness.failures import failure
 from codex_adapter.hints import ADVICE, Hint
 from codex_adapter.turn_errors import AgentSpacesError
 
+from ..rows import rows
+
 pytestmark = pytest.mark.rule("U6", "U10")
 
 WELL = ExitStatus(code=0)
@@ -30,7 +32,7 @@ def described(outcome: Completion | AdapterError) -> AgentSpacesError | None:
     return failure(outcome, "the toy")
 
 
-@pytest.mark.parametrize("hint", get_args(Hint))
+@rows("hint", get_args(Hint))
 def test_each_hint_has_one_sentence_and_its_code(hint: Hint) -> None:
     for outcome in (
         Completion(status=ExitStatus(code=1), hint=hint),
@@ -71,7 +73,7 @@ def test_a_turn_whose_commands_could_not_be_started_has_failed_though_it_was_com
     assert told.details == {"hint": "sandbox_unavailable", "exitStatus": 0}
 
 
-@pytest.mark.parametrize(
+@rows(
     "outcome",
     [
         Completion(status=WELL, final_text="x"),

@@ -7,12 +7,13 @@ from textwrap import dedent
 
 import pytest
 
+from ..rows import rows
 from .english import CHECKED, ROOT, check, sentences
 
 pytestmark = pytest.mark.rule("DC12")
 
 
-@pytest.mark.parametrize("name", CHECKED)
+@rows("name", CHECKED)
 def test_the_prose_keeps_to_the_style_guide(name: str) -> None:
     found = [
         f"{each.path.relative_to(ROOT)}:{each.line}: {each.name}: {each.excerpt!r}" for each in check([ROOT / name])

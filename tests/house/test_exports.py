@@ -16,6 +16,8 @@ import pytest
 
 import codex_adapter
 
+from ..rows import rows
+
 IMPORT = re.compile(r"^from (codex_adapter[\w.]*) import ([\w, ]+)", re.MULTILINE)
 DOTTED = re.compile(r"`(codex_adapter(?:\.[a-z]\w*)*(?:\.[A-Z]\w*)?)(?:\(\))?`")
 SCHEMA = re.compile(r"\.v[0-9]+$")
@@ -51,7 +53,7 @@ def test_the_public_names_are_those_of_the_rule() -> None:
 
 
 @pytest.mark.rule("P1")
-@pytest.mark.parametrize("face", faces())
+@rows("face", faces())
 def test_a_face_lists_its_names_and_has_them(face: str) -> None:
     module = import_module(face)
     assert module.__all__

@@ -8,6 +8,8 @@ import pytest
 
 from ..gate import main
 
+pytestmark = pytest.mark.rule("P6")
+
 CASES = """
 import pathlib
 

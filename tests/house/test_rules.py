@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from ..rows import rows
+
 pytestmark = pytest.mark.rule("P6")
 
 HEADING = re.compile(r"^### (?P<id>(?:TK|AG|DC|[A-Z])[0-9]+) - \S.*$")
@@ -93,7 +95,7 @@ def test_each_id_in_a_docstring_names_a_rule(rules: dict[str, list[str]], packag
     assert {module: ids for module, ids in unknown.items() if ids} == {}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("docstring", "ids"),
     [
         ("Reads on (D3).", ["D3"]),

@@ -22,6 +22,8 @@ from codex_adapter import (
 )
 from codex_adapter.testing import demo_script, write_agent
 
+from ..rows import rows
+
 
 class Other:
     """A backend of another kind."""
@@ -38,7 +40,7 @@ class Other:
 
 
 @pytest.mark.rule("G1")
-@pytest.mark.parametrize("kind", ["", "Codex", "9", "a-b", "a b", "é", "codex\n"])
+@rows("kind", ["", "Codex", "9", "a-b", "a b", "é", "codex\n"])
 def test_an_agent_kind_must_be_an_identifier(kind: str) -> None:
     with pytest.raises(InvalidAgentKindError, match="agent kind"):
         Gateway().register(Other(kind))

@@ -11,6 +11,8 @@ import trio.testing
 from codex_adapter.events import Event
 from codex_adapter.runtime.stream import EventStream, Forwarder, open_hand_off
 
+from ..rows import rows
+
 
 def batch(first: int, count: int = 2) -> list[Event]:
     return [Event(seq, "codex", "status") for seq in range(first, first + count)]
@@ -77,8 +79,8 @@ async def test_a_consumer_that_is_cancelled_with_a_batch_in_its_hands_still_has_
 
 
 @pytest.mark.rule("D2")
-@pytest.mark.parametrize("_again", range(30))  # the event loop runs the tasks of a step in random order
-async def test_a_second_consumer_that_comes_before_the_first_goes_on_takes_nothing_from_it(_again: int) -> None:
+@rows("_again", range(30))  # the event loop runs the tasks of a step in random order
+async def test_a_second_consumer_that_comes_before_the_first_goes_on_takes_nothing_from_it(_again: int) -> None:  # noqa: PT019
     forwarder, events = open_hand_off()
     found: list[int] = []
 

@@ -31,6 +31,7 @@ from codex_adapter.runtime.private_file import private_file
 from codex_adapter.testing import Hang
 
 from ..needs import missing
+from ..rows import rows
 from ..waiting import until
 from .agents import DESCENDANTS, WHOLE_TURN, start_all_kinds
 from .survivors import Survivors
@@ -81,7 +82,7 @@ def test_a_mark_tells_whether_its_adapter_lives() -> None:
     assert adapter_has_exited(f"{theirs}:{mine}")
 
 
-@pytest.mark.parametrize("text", ["", "-", "1", "1-2-3-4", "x-1-2-3-4", "1-2-3-4-5-6", "²-1-2-3-4", "0-0-0-0-0", ":::"])
+@rows("text", ["", "-", "1", "1-2-3-4", "x-1-2-3-4", "1-2-3-4-5-6", "²-1-2-3-4", "0-0-0-0-0", ":::"])
 def test_what_is_no_mark_of_this_place_is_never_judged(text: str) -> None:
     assert not adapter_has_exited(text)
 

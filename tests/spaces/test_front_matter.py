@@ -7,6 +7,8 @@ import pytest
 from codex_adapter.spaces import SpaceError
 from codex_adapter.spaces.space_files import read_space
 
+from ..rows import rows
+
 pytestmark = pytest.mark.rule("Z2")
 
 SECRET = "s3cr3t-v4lue"
@@ -18,7 +20,7 @@ def descriptions(text: str | bytes, name: str = "s") -> dict[str, str]:
     return read_space({"space.toml": MANIFEST, f"skills/{name}/SKILL.md": content}).skills
 
 
-@pytest.mark.parametrize(
+@rows(
     ("head", "description"),
     [
         ("description: Does it", "Does it"),
@@ -47,7 +49,7 @@ def test_a_skill_is_known_by_its_front_matter(head: str, description: str) -> No
     assert descriptions(f"---\n{head}\n---\nBody\n") == {"s": description}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "says"),
     [
         ("Body", "does not begin with front matter"),

@@ -15,10 +15,12 @@ from codex_adapter.spaces.references import (
     parse_reference,
 )
 
+from ..rows import rows
+
 pytestmark = pytest.mark.rule("Z3")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "meant"),
     [
         ("space:a", RegistryReference("a", None)),
@@ -41,7 +43,7 @@ def test_a_reference_means_a_space_of_the_registry_a_path_or_the_project(text: s
     assert parse_reference(text) == meant
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("", "a", "space", "space:", "Space:a", " space:a", "space:a ", "space:A", "space:1", "space:a/b"),

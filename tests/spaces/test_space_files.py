@@ -11,6 +11,8 @@ from codex_adapter.spaces.space_files import read_space
 from codex_adapter.spaces.tags import read_tags
 from codex_adapter.spaces.targets import read_targets
 
+from ..rows import rows
+
 SECRET = "s3cr3t-v4lue"
 HEAD = 'schema = 1\nid = "a"\n'
 HOOK = 'schema = 1\n[[hook]]\nname = "h"\nevent = "stop"\ncommand = "true"\n'
@@ -77,7 +79,7 @@ command = "true"
 
 
 @pytest.mark.rule("Z1")
-@pytest.mark.parametrize(
+@rows(
     ("text", "says"),
     [
         ("", "space.toml: the key 'schema' is missing"),
@@ -147,7 +149,7 @@ def test_a_directory_without_a_manifest_is_no_space() -> None:
 
 
 @pytest.mark.rule("Z2")
-@pytest.mark.parametrize(
+@rows(
     ("text", "says"),
     [
         (HOOK.replace("stop", SECRET), "the key 'hook[0].event' has a wrong type or value"),
@@ -174,7 +176,7 @@ def test_what_is_wrong_with_hooks_is_named(text: str, says: str) -> None:
 
 
 @pytest.mark.rule("Z2")
-@pytest.mark.parametrize(
+@rows(
     ("servers", "says"),
     [
         ({"A": {"command": "x"}}, "a key in 'mcpServers' is not an allowed name"),
@@ -196,9 +198,7 @@ def test_what_is_wrong_with_servers_is_named(servers: dict[str, object], says: s
 
 
 @pytest.mark.rule("Z1", "Z2")
-@pytest.mark.parametrize(
-    "text", ["", "[", "[" * 100_000, '{"mcpServers":{}}x', b"\xff", '{"mcpServers":{"\\ud800":{}}}']
-)
+@rows("text", ["", "[", "[" * 100_000, '{"mcpServers":{}}x', b"\xff", '{"mcpServers":{"\\ud800":{}}}'])
 def test_what_is_no_json_is_refused(text: str | bytes) -> None:
     assert complaint(mcp=text).startswith("mcp/mcp.json")
 

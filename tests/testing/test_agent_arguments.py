@@ -10,6 +10,8 @@ import pytest
 from codex_adapter.testing import PrintText, write_agent
 from codex_adapter.testing.agent_arguments import complaint
 
+from ..rows import rows
+
 pytestmark = pytest.mark.rule("TK2")
 
 
@@ -40,7 +42,7 @@ def test_it_refuses_with_status_2_and_without_output(tmp_path: Path) -> None:
     assert done.stderr.startswith(b"error: unexpected argument '--no-such-flag' found\n")
 
 
-@pytest.mark.parametrize(
+@rows(
     "arguments",
     [
         "exec -",
@@ -56,7 +58,7 @@ def test_the_command_lines_of_the_cli_are_taken(arguments: str) -> None:
     assert complaint(arguments.split()) is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("arguments", "reason"),
     [
         ("exec --ask-for-approval never -", "unexpected argument"),

@@ -11,6 +11,8 @@ import pytest
 from codex_adapter.testing import ModelServer, Shell, answer, script
 from codex_adapter.testing.model_server.messages import content_block, is_side_request
 
+from ..rows import rows
+
 MODEL, SMALL = "claude-sonnet-4-5-20250929", "claude-haiku-4-5-20251001"
 
 
@@ -24,7 +26,7 @@ def request(prompt: str, model: str = MODEL, *tools: str) -> dict[str, Any]:
 
 
 @pytest.mark.rule("TK1")
-@pytest.mark.parametrize(
+@rows(
     ("asked", "side"),
     [
         (request("Do it.", MODEL, "Bash"), False),

@@ -18,6 +18,7 @@ import pytest
 from codex_adapter.testing import Answer, ModelServer, answer, script
 from codex_adapter.testing.model_server.playback import KEPT_REQUESTS
 
+from ..rows import rows
 from ..waiting import SOON
 
 pytestmark = pytest.mark.rule("TK1")
@@ -49,7 +50,7 @@ def test_a_body_in_chunks_is_read() -> None:
         assert server.requests == [{"input": "chunked"}]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("method", "path", "headers", "body", "status"),
     [
         ("GET", "/v1/models?client_version=1", {}, None, 200),

@@ -31,6 +31,8 @@ from codex_adapter.testing import (
     script,
 )
 
+from ..rows import rows
+
 pytestmark = pytest.mark.rule("TK1")
 
 EVERYTHING = script(
@@ -94,7 +96,7 @@ def test_a_refusal_says_where_the_document_is_wrong(document: str, place: str) -
     assert place in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("fields", "reason"),
     [
         ({"status": 99}, "status"),

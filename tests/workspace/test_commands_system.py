@@ -23,6 +23,7 @@ from codex_adapter.workspace.shell import build_shell_call
 
 from ..faults.leftovers import descriptors
 from ..needs import without
+from ..rows import rows
 from .shells import Shell
 
 SECRET = "sk-not-to-be-seen-anywhere"
@@ -187,7 +188,7 @@ async def test_a_variable_reaches_no_process_but_the_command(held: Shell, root: 
 
 
 @pytest.mark.rule("H12")
-@pytest.mark.parametrize(
+@rows(
     ("name", "value", "code"),
     [
         ("", "x", "bad_name"),

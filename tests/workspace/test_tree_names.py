@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from codex_adapter.workspace import WorkspaceError, split_path
 
+from ..rows import rows
+
 
 @pytest.mark.rule("H2")
-@pytest.mark.parametrize(
+@rows(
     ("path", "names"),
     [
         ("a", ("a",)),
@@ -45,7 +47,7 @@ def test_names_are_plain_and_stay_the_same_when_joined_again(path: str) -> None:
 
 
 @pytest.mark.rule("H6")
-@pytest.mark.parametrize(
+@rows(
     ("number", "code"),
     [
         pytest.param(errno.ENOSPC, "no_space"),
@@ -66,7 +68,7 @@ def test_failures_of_the_machine_are_the_systems(number: int, code: str) -> None
 
 
 @pytest.mark.rule("H6")
-@pytest.mark.parametrize(
+@rows(
     ("number", "code"),
     [
         (errno.ENOENT, "not_found"),

@@ -12,6 +12,8 @@ from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.extensions import RunOptions
 from codex_adapter.core.extension_checks import SessionSelector
 
+from ...rows import rows
+
 ALWAYS = [
     *("/claude", "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
     *("--permission-prompt-tool", "stdio", "--disallowedTools=AskUserQuestion,EnterPlanMode,ExitPlanMode"),
@@ -64,7 +66,7 @@ def test_settings_of_the_project_are_used_only_if_it_is_trusted() -> None:
 
 
 @pytest.mark.rule("S1", "S2")
-@pytest.mark.parametrize(
+@rows(
     ("options", "words"),
     [
         ({"partial_messages": True}, ["--include-partial-messages"]),

@@ -12,6 +12,8 @@ from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.extensions import CAPABILITIES, RunOptions, read_extensions
 from codex_adapter.agents.claude.options import OPTIONS
 
+from ...rows import rows
+
 NAMED = {option.name: option for option in OPTIONS if option.names}
 
 
@@ -63,7 +65,7 @@ def test_a_word_that_is_not_a_number_is_not_repeated(name: str) -> None:
 
 
 @pytest.mark.rule("Q3")
-@pytest.mark.parametrize(
+@rows(
     ("key", "value", "field", "result"),
     [
         (keys.MAX_TURNS, 3, "max_turns", 3),
@@ -80,7 +82,7 @@ def test_a_value_becomes_a_field(key: str, value: Any, field: str, result: Any) 
 
 
 @pytest.mark.rule("Q2", "Q3", "Q4")
-@pytest.mark.parametrize(
+@rows(
     ("key", "value"),
     [
         *((keys.MAX_TURNS, value) for value in (0, -1, True, 1.5, "3", None, 10**9)),

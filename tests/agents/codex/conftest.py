@@ -1,15 +1,11 @@
-"""Provide the recordings of the real CLI and the list of texts that an error about a bad line may contain."""
+"""Provide the list of texts that an error about a bad line may contain."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-
-CODEX = Path(__file__).parents[3] / "fixtures" / "codex"
 
 FIELDS = frozenset(
     {
@@ -27,16 +23,6 @@ MESSAGE = re.compile(
     r"|nesting too deep)"
     r") \(line_bytes=[0-9]+\)"
 )
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "recording" in metafunc.fixturenames:
-        rows = [json.loads(line) for line in (CODEX / "index.jsonl").read_text().splitlines()]
-        metafunc.parametrize(
-            ("recording", "returncode"),
-            [(CODEX / row["version"] / f"{row['scenario']}.jsonl", row["returncode"]) for row in rows],
-            ids=[f"{row['version']}-{row['scenario']}" for row in rows],
-        )
 
 
 @pytest.fixture(scope="session")

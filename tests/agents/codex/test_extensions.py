@@ -18,6 +18,8 @@ from codex_adapter.agents.codex.extensions import CAPABILITIES, ExecOptions, rea
 from codex_adapter.core.extension_checks import SessionSelector
 from codex_adapter.errors import InvalidRequestError, UnsupportedCapabilityError
 
+from ...rows import rows
+
 NON_INTERACTIVE = "agent_api.exec.non_interactive"
 APPROVAL_POLICY = "backend.codex.exec.approval_policy"
 SANDBOX_MODE = "backend.codex.exec.sandbox_mode"
@@ -141,14 +143,14 @@ def test_of_several_wrong_values_the_one_of_the_smallest_key_is_named() -> None:
 
 
 @pytest.mark.rule("Q3")
-@pytest.mark.parametrize("value", [1, 0, "true", None, [], SECRET])
+@rows("value", [1, 0, "true", None, [], SECRET])
 def test_non_interactive_is_true_or_false(value: Any) -> None:
     assert "true or false" in refused(NON_INTERACTIVE, value)
 
 
 @pytest.mark.rule("Q3")
-@pytest.mark.parametrize("key", [APPROVAL_POLICY, SANDBOX_MODE, PAYLOADS, TOOLS])
-@pytest.mark.parametrize("value", ["", "Never", "never ", "yolo", SECRET, True, None, ["never"], {}])
+@rows("key", [APPROVAL_POLICY, SANDBOX_MODE, PAYLOADS, TOOLS])
+@rows("value", ["", "Never", "never ", "yolo", SECRET, True, None, ["never"], {}])
 def test_a_choice_is_one_of_those_that_the_error_lists(key: str, value: Any) -> None:
     assert "one of '" in refused(key, value)
 
@@ -165,8 +167,8 @@ def test_an_interactive_run_without_a_policy_leaves_it_to_the_cli() -> None:
 
 
 @pytest.mark.rule("Q4")
-@pytest.mark.parametrize("policy", ["untrusted", "on-failure", "on-request"])
-@pytest.mark.parametrize("given_key", [{}, {NON_INTERACTIVE: True}])
+@rows("policy", ["untrusted", "on-failure", "on-request"])
+@rows("given_key", [{}, {NON_INTERACTIVE: True}])
 def test_an_unattended_run_cannot_ask_for_approval(policy: str, given_key: dict[str, bool]) -> None:
     with pytest.raises(InvalidRequestError, match="approval_policy must be 'never' or absent"):
         read(**{**given_key, APPROVAL_POLICY: policy})
@@ -190,7 +192,7 @@ def test_a_model_is_trimmed() -> None:
 
 
 @pytest.mark.rule("Q3", "S1")
-@pytest.mark.parametrize("value", ["", "  ", "m" * 129, "é" * 65, "a\0b", "a\nb", "\ud800", "--yolo", " -c", 5, None])
+@rows("value", ["", "  ", "m" * 129, "é" * 65, "a\0b", "a\nb", "\ud800", "--yolo", " -c", 5, None])
 def test_a_model_is_refused_that_is_too_long_or_empty_or_could_be_a_flag(value: Any) -> None:
     assert "1 to 128 bytes" in refused(MODEL, value)
 
@@ -202,7 +204,7 @@ def test_directories_become_absolute_and_are_folded_and_given_once() -> None:
 
 
 @pytest.mark.rule("Q3")
-@pytest.mark.parametrize(
+@rows(
     "value",
     [
         None,
@@ -243,8 +245,8 @@ def test_a_session_is_the_last_one_or_one_by_its_id(key: str) -> None:
 
 
 @pytest.mark.rule("Q3", "S1")
-@pytest.mark.parametrize("key", [RESUME, FORK])
-@pytest.mark.parametrize(
+@rows("key", [RESUME, FORK])
+@rows(
     "value",
     [
         "last",
@@ -295,7 +297,7 @@ def test_a_schema_is_any_json_object() -> None:
 
 
 @pytest.mark.rule("Q3")
-@pytest.mark.parametrize(
+@rows(
     "value",
     [
         None,
@@ -330,7 +332,7 @@ def test_images_become_absolute_so_that_none_is_a_flag() -> None:
 
 
 @pytest.mark.rule("Q3")
-@pytest.mark.parametrize(
+@rows(
     "value",
     [None, "a.png", {"a.png": 1}, [""], [1], ["/data"], [SECRET], ["/data/a,b.png"], ["a.png\0"], ["\ud800"]],
 )

@@ -11,6 +11,8 @@ from codex_adapter.agents.codex.extensions import CAPABILITIES, ExecOptions
 from codex_adapter.agents.codex.options import OPTIONS
 from codex_adapter.options import Option, concatenate, override
 
+from ...rows import rows
+
 pytestmark = pytest.mark.rule("C6")
 
 NAMED = {option.name: option for option in OPTIONS if option.names}
@@ -58,7 +60,7 @@ def test_words_become_the_value_of_the_key(name: str, words: Any, value: Any) ->
     assert NAMED[name].convert(words) == value
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "requested", "chosen", "merged"),
     [
         ("--sandbox", "read-only", "workspace-write", "workspace-write"),

@@ -28,6 +28,8 @@ from codex_adapter.agents.codex.releases import (
 from codex_adapter.core.extension_checks import SessionSelector
 from codex_adapter.runtime.programs import Version
 
+from ...rows import rows
+
 LAST = SessionSelector()
 BY_ID = SessionSelector("0199")
 
@@ -48,7 +50,7 @@ def test_a_release_is_read_from_its_own_line(printed: str, version: Version) -> 
 
 
 @pytest.mark.rule("S8", "R1")
-@pytest.mark.parametrize(
+@rows(
     "printed",
     [
         "",
@@ -82,7 +84,7 @@ def test_no_output_is_too_odd_to_be_looked_at(printed: str) -> None:
 
 
 @pytest.mark.rule("S8", "R1")
-@pytest.mark.parametrize(
+@rows(
     ("options", "boundary", "first_has_it"),
     [
         (ExecOptions(approval_policy="on-failure"), 143, False),
@@ -176,7 +178,7 @@ def test_a_row_is_found_by_its_name() -> None:
 
 
 @pytest.mark.rule("R1")
-@pytest.mark.parametrize(
+@rows(
     ("name", "first", "last"),
     [
         ("usage_of_thread", 80, None),

@@ -18,6 +18,8 @@ from codex_adapter.agents.codex.run_secrets import login_secrets
 from codex_adapter.testing import PrintJson, ReadPrompt, write_agent
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed
 
+from ...rows import rows
+
 REFRESH = "rt-0aB1cD2eF3gH4iJ5kL6mN7oP8"
 ACCESS = "opaque access token of 40 characters ...."
 LOGIN = {
@@ -101,7 +103,7 @@ def test_a_variable_has_the_value_that_the_cli_reads(tmp_path: Path, lines: str,
 
 
 @pytest.mark.rule("X5")
-@pytest.mark.parametrize("unit", ["A_KEY=\"'\n", "A_KEY='\n", "A_KEY=$A_KEY${A_KEY}12345678\n", "\\", "' \n", " #"])
+@rows("unit", ["A_KEY=\"'\n", "A_KEY='\n", "A_KEY=$A_KEY${A_KEY}12345678\n", "\\", "' \n", " #"])
 def test_reading_variables_takes_bounded_time_and_space(unit: str) -> None:
     text = "A_KEY=12345678\n" + (unit * 100_000)[:200_000]
     start = time.process_time()

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from codex_adapter.agents.codex.settings import Scope, check_settings, setting_texts
 from codex_adapter.errors import InvalidRequestError
 
+from ...rows import rows
+
 pytestmark = pytest.mark.rule("Q6")
 
 SECRET: Final = "hunter2-hunter2"
@@ -45,7 +47,7 @@ def refusal(key: str, value: Any, scope: Scope = "run") -> str:
     return text
 
 
-@pytest.mark.parametrize(
+@rows(
     ("key", "value", "written"),
     [
         ("model_reasoning_effort", "high", 'model_reasoning_effort="high"'),
@@ -73,8 +75,8 @@ def test_a_setting_is_written_as_one_line_of_toml(key: str, value: Any, written:
     assert found == {name: value}
 
 
-@pytest.mark.parametrize("key", PINNED)
-@pytest.mark.parametrize("below", ["", ".x", ".x.y"])
+@rows("key", PINNED)
+@rows("below", ["", ".x", ".x.y"])
 def test_a_setting_that_the_adapter_decides_is_refused_and_what_to_use_is_named(key: str, below: str) -> None:
     text = refusal(f"{key}{below}", SECRET)
     assert text.startswith(f"F: {key}")
@@ -83,12 +85,12 @@ def test_a_setting_that_the_adapter_decides_is_refused_and_what_to_use_is_named(
     assert PINNED[key] in refusal(key, {"x": {"y": SECRET}})
 
 
-@pytest.mark.parametrize("key", IN_THE_FILE)
+@rows("key", IN_THE_FILE)
 def test_a_setting_that_is_not_known_to_be_harmless_is_refused(key: str) -> None:
     assert refusal(key, SECRET).endswith("Set it in the config.toml of the Codex CLI, in CODEX_HOME")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("key", "value"),
     [
         ("sandbox_workspace_write", {"writable_roots": ["/"]}),
@@ -107,7 +109,7 @@ def test_a_table_is_refused_for_any_part_of_it(key: str, value: Any) -> None:
     refusal(key, value)
 
 
-@pytest.mark.parametrize(
+@rows(
     "key",
     [
         *('"sandbox_mode"', "'sandbox_mode'", " sandbox_mode", "sandbox_mode ", "sandbox_mode.", ".sandbox_mode"),
@@ -127,9 +129,7 @@ def test_a_key_has_one_spelling(key: str) -> None:
     assert refusal(key, 1) == "F: the key of number 1 must be names joined by dots, without quotes or white space"
 
 
-@pytest.mark.parametrize(
-    "value", [None, b"x", float("nan"), float("inf"), 2**63, "\ud800", {1: 2}, [None], {"a": None}]
-)
+@rows("value", [None, b"x", float("nan"), float("inf"), 2**63, "\ud800", {1: 2}, [None], {"a": None}])
 def test_a_value_that_toml_cannot_have_is_refused(value: Any) -> None:
     assert "the value of number 1 must be a string, a number" in refusal("model_verbosity", value)
 

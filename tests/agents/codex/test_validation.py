@@ -23,6 +23,8 @@ from codex_adapter.core.request_checks import (
 from codex_adapter.errors import AdapterError, InvalidRequestError, UnsupportedCapabilityError
 from codex_adapter.request import RunRequest
 
+from ...rows import rows
+
 SECRET = "hunter2"
 UNKNOWN = {"no.such.key": 1}
 WRONG_VALUE = {"agent_api.exec.non_interactive": 1}
@@ -54,7 +56,7 @@ def refused(config: CodexConfig | None = None, **fields: Any) -> str:
 
 
 @pytest.mark.rule("Q1")
-@pytest.mark.parametrize("prompt", ["", " ", "\n\t\r\x0b\x0c", "\u2003\u3000\u0085", None, 5, b"bytes", ["text"]])
+@rows("prompt", ["", " ", "\n\t\r\x0b\x0c", "\u2003\u3000\u0085", None, 5, b"bytes", ["text"]])
 def test_a_prompt_has_text(prompt: Any) -> None:
     assert refused(prompt=prompt) == "prompt"
 
@@ -65,7 +67,7 @@ def test_a_prompt_can_be_encoded() -> None:
 
 
 @pytest.mark.rule("Q1")
-@pytest.mark.parametrize("prompt", ["\ufeffhi", " hi ", "\0", "-", "--help", "x" * 2_000_000])
+@rows("prompt", ["\ufeffhi", " hi ", "\0", "-", "--help", "x" * 2_000_000])
 def test_any_other_prompt_is_taken(prompt: str) -> None:
     assert check(prompt=prompt) == ExecOptions()
 
@@ -91,14 +93,14 @@ def test_of_several_failures_the_first_in_the_order_of_the_rules_wins() -> None:
 
 
 @pytest.mark.rule("Q5")
-@pytest.mark.parametrize("name", ["", "A=B", "=", "A\0", "\ud800", 1, None, b"A"])
+@rows("name", ["", "A=B", "=", "A\0", "\ud800", 1, None, b"A"])
 def test_environment_names_are_those_that_the_system_can_take(name: Any) -> None:
     assert refused(env={"OK": SECRET, name: SECRET}) == "env: every name"
     assert refused(CodexConfig(env={name: SECRET})) == "config.env: every name"
 
 
 @pytest.mark.rule("Q5")
-@pytest.mark.parametrize("value", [SECRET + "\0", SECRET + "\udcff", 1, None, True, SECRET.encode()])
+@rows("value", [SECRET + "\0", SECRET + "\udcff", 1, None, True, SECRET.encode()])
 def test_environment_values_are_those_that_the_system_can_take(value: Any) -> None:
     assert refused(env={"TOKEN": value}) == "env: every value"
     assert refused(CodexConfig(env={"TOKEN": value})) == "config.env: every value"
@@ -112,7 +114,7 @@ def test_an_environment_is_an_object(env: Any) -> None:
 
 
 @pytest.mark.rule("Q5")
-@pytest.mark.parametrize("directory", ["", "/none", "/srv/file", "project/none", "/srv\0", "\ud800", 1, b"/srv", True])
+@rows("directory", ["", "/none", "/srv/file", "project/none", "/srv\0", "\ud800", 1, b"/srv", True])
 def test_a_working_directory_is_an_existing_one(directory: Any) -> None:
     assert refused(working_dir=directory) == "working_dir"
     assert refused(CodexConfig(default_working_dir=directory)) == "config.default_working_dir"
@@ -136,14 +138,14 @@ def test_relative_directories_of_extensions_count_from_the_runs_own() -> None:
 
 
 @pytest.mark.rule("Q5", "K1")
-@pytest.mark.parametrize("timeout", [-1, -0.001, math.inf, -math.inf, math.nan, True, "5", 10**400, [1]])
+@rows("timeout", [-1, -0.001, math.inf, -math.inf, math.nan, True, "5", 10**400, [1]])
 def test_a_timeout_is_a_finite_number_of_seconds(timeout: Any) -> None:
     assert refused(timeout=timeout) == "timeout"
     assert refused(CodexConfig(default_timeout=timeout)) == "config.default_timeout"
 
 
 @pytest.mark.rule("Q5", "K1")
-@pytest.mark.parametrize(
+@rows(
     ("asked", "configured", "effective"),
     [(None, None, None), (None, 5.0, 5.0), (2, 5.0, 2), (0, 5.0, None), (0.0, None, None), (None, 0, None)],
 )
@@ -163,7 +165,7 @@ def test_the_requests_model_beats_the_configured_one() -> None:
 
 
 @pytest.mark.rule("Q5", "N3")
-@pytest.mark.parametrize(
+@rows(
     ("field", "values"),
     [
         ("binary", ["", "codex\0", "\ud800", 1, b"codex"]),
@@ -192,8 +194,8 @@ def test_limits_at_the_edge_of_what_is_allowed_are_taken() -> None:
 
 
 @pytest.mark.rule("N3")
-@pytest.mark.parametrize("strongest", [None, *CONTAINMENT_LEVELS])
-@pytest.mark.parametrize("weakest", [None, *CONTAINMENT_LEVELS])
+@rows("strongest", [None, *CONTAINMENT_LEVELS])
+@rows("weakest", [None, *CONTAINMENT_LEVELS])
 def test_the_strongest_level_to_try_must_not_be_weaker_than_the_weakest_to_take(
     strongest: str | None, weakest: str | None
 ) -> None:
@@ -250,7 +252,7 @@ def test_an_image_is_an_existing_file_and_a_relative_one_counts_from_the_runs_di
 
 
 @pytest.mark.rule("K2")
-@pytest.mark.parametrize(
+@rows(
     ("configured", "timeout", "expected"),
     [(None, None, 1800.0), (None, 5.0, None), (0, None, None), (0, 5.0, None), (7.0, None, 7.0), (7.0, 5.0, 7.0)],
 )
@@ -289,7 +291,7 @@ def test_labels_within_their_bounds_are_taken(labels: dict[str, str]) -> None:
 
 
 @pytest.mark.rule("Q6")
-@pytest.mark.parametrize(
+@rows(
     ("labels", "field"),
     [
         (None, "labels"),

@@ -11,6 +11,8 @@ from codex_adapter.agents.pi.config import PiConfig
 from codex_adapter.agents.pi.extensions import RunOptions
 from codex_adapter.core.extension_checks import SessionSelector
 
+from ...rows import rows
+
 ALWAYS = ["/pi", "-p", "--mode", "json"]
 READING = ["--tools", "read,grep,find,ls"]
 LITERAL = ["--no-prompt-templates", "--no-themes"]
@@ -48,7 +50,7 @@ def test_skills_of_a_request_are_used_without_those_of_the_project() -> None:
 
 
 @pytest.mark.rule("S1", "S2")
-@pytest.mark.parametrize(
+@rows(
     ("options", "words"),
     [
         ({"model": "m"}, ["--model", "m"]),

@@ -14,6 +14,8 @@ from codex_adapter.agents.pi.options import OPTIONS
 from codex_adapter.agents.pi.validation import check_request
 from codex_adapter.core.extension_checks import SessionSelector
 
+from ...rows import rows
+
 NAMED = {option.name: option for option in OPTIONS if option.names}
 
 
@@ -52,7 +54,7 @@ def test_a_word_becomes_the_value_of_the_key() -> None:
 
 
 @pytest.mark.rule("Q3")
-@pytest.mark.parametrize(
+@rows(
     ("key", "value", "field", "result"),
     [
         (keys.SANDBOX_MODE, "danger-full-access", "sandbox_mode", "danger-full-access"),
@@ -72,7 +74,7 @@ def test_a_value_becomes_a_field(key: str, value: Any, field: str, result: Any) 
 
 
 @pytest.mark.rule("Q2", "Q3", "Q4")
-@pytest.mark.parametrize(
+@rows(
     ("key", "value"),
     [
         (keys.NON_INTERACTIVE, False),

@@ -20,6 +20,8 @@ from codex_adapter.protocols.mailbox.messages import (
     ShowMessage,
 )
 
+from ...rows import rows
+
 
 def read(text: str) -> list[AnswerItem]:
     return list(parse_answer(text.encode()))
@@ -72,7 +74,7 @@ the end"""
 
 
 @pytest.mark.rule("I3")
-@pytest.mark.parametrize(
+@rows(
     ("body", "content"),
     [
         ("", ""),
@@ -99,7 +101,7 @@ def test_a_body_is_taken_as_it_is(body: str, content: str) -> None:
 
 
 @pytest.mark.rule("I3")
-@pytest.mark.parametrize(
+@rows(
     ("line", "meant"),
     [
         (r"\[/CREATE_FILE]", "[/CREATE_FILE]"),
@@ -124,10 +126,8 @@ def test_one_backslash_makes_a_tag_of_its_own_command_a_line_of_the_body(line: s
 
 
 @pytest.mark.rule("I3")
-@pytest.mark.parametrize("name", ["RUN_COMMAND", "MESSAGE", "DONE"])
-@pytest.mark.parametrize(
-    ("body", "text"), [("a", "a"), ("a\n\n", "a"), ("\n a \n\n \n", "\n a \n\n "), ("a\\\n[/X]", "a\\\n[/X]")]
-)
+@rows("name", ["RUN_COMMAND", "MESSAGE", "DONE"])
+@rows(("body", "text"), [("a", "a"), ("a\n\n", "a"), ("\n a \n\n \n", "\n a \n\n "), ("a\\\n[/X]", "a\\\n[/X]")])
 def test_texts_have_no_newline_at_their_end(name: str, body: str, text: str) -> None:
     (command,) = read(f"[{name}]\n{body}\n[/{name}]")
     assert isinstance(command, RunCommand | ShowMessage | Done)
@@ -135,7 +135,7 @@ def test_texts_have_no_newline_at_their_end(name: str, body: str, text: str) -> 
 
 
 @pytest.mark.rule("I3")
-@pytest.mark.parametrize(
+@rows(
     ("body", "command"),
     [
         ("```\nls\n```", "ls"),
@@ -153,7 +153,7 @@ def test_a_code_fence_around_a_command_is_left_out(body: str, command: str) -> N
 
 
 @pytest.mark.rule("I3")
-@pytest.mark.parametrize(
+@rows(
     "body",
     ["```\nls", "ls\n```", "```", "```ls```", "```ls -l\npwd\n```", "```\nls\n```x", "```\nls```", "``` sh\nls\n```"],
 )
@@ -164,8 +164,8 @@ def test_half_a_code_fence_around_a_command_is_an_error(body: str) -> None:
 
 
 @pytest.mark.rule("I3")
-@pytest.mark.parametrize("body", ["", "\n", " \t\n\u3000\r\n\u200b\n"])
-@pytest.mark.parametrize(("name", "fence"), [("RUN_COMMAND", ""), ("RUN_COMMAND", "```\n"), ("MESSAGE", "")])
+@rows("body", ["", "\n", " \t\n\u3000\r\n\u200b\n"])
+@rows(("name", "fence"), [("RUN_COMMAND", ""), ("RUN_COMMAND", "```\n"), ("MESSAGE", "")])
 def test_a_command_or_message_of_nothing_is_an_error(name: str, fence: str, body: str) -> None:
     (error,) = read(f"[{name}]\n{fence}{body}{fence}[/{name}]\n")
     assert isinstance(error, Malformed)
@@ -173,9 +173,9 @@ def test_a_command_or_message_of_nothing_is_an_error(name: str, fence: str, body
 
 
 @pytest.mark.rule("I5")
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@pytest.mark.parametrize("last", ["", "\n"])
+@rows("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@rows("newline", ["\n", "\r\n"])
+@rows("last", ["", "\n"])
 def test_encodings_and_line_ends_make_no_difference(encoding: str, newline: str, last: str) -> None:
     text = f"[DONE]\né 😀\n[/DONE]{last}".replace("\n", newline)
     assert parse_answer(text.encode(encoding)) == (Done(line=1, text="é 😀"),)
@@ -226,9 +226,7 @@ def test_an_answer_has_at_most_a_thousand_commands_and_errors(one: str) -> None:
 
 
 @pytest.mark.rule("I5")
-@pytest.mark.parametrize(
-    "answer", ["", "\n", "Hello", "[read_file path='a']", '{"path": "a"}', "[/READ_FILE]", "x [DONE]"]
-)
+@rows("answer", ["", "\n", "Hello", "[read_file path='a']", '{"path": "a"}', "[/READ_FILE]", "x [DONE]"])
 def test_an_answer_without_commands_is_an_error(answer: str) -> None:
     assert "the answer has no command" in refused(answer.encode())
 

@@ -8,6 +8,8 @@ from codex_adapter.protocols.mailbox.answer_parser import parse_answer
 from codex_adapter.protocols.mailbox.instructions import INSTRUCTIONS
 from codex_adapter.protocols.mailbox.messages import DeleteFile, Malformed
 
+from ...rows import rows
+
 pytestmark = pytest.mark.rule("I4")
 
 END = '[DELETE_FILE path="end"]\n'
@@ -22,7 +24,7 @@ def read(text: str) -> list[str]:
     return [f"{it.line}: {it.name}{' is wrong' * isinstance(it, Malformed)}" for it in asked]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("answer", "wrong"),
     [
         pytest.param("[CREATE_FILE path=a]\n{}[/CREATE_FILE]\n", "1: CREATE_FILE", id="bad attribute"),
@@ -54,7 +56,7 @@ def test_nothing_within_is_carried_out_and_what_follows_is(answer: str, wrong: s
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     [
         pytest.param("[DONE]\n", id="never closed"),
@@ -115,7 +117,7 @@ LINES = OUTBOX.split("\n")
 
 
 @pytest.mark.rule("I1", "I5")
-@pytest.mark.parametrize(
+@rows(
     "saved",
     [
         pytest.param("".join(f"{line}  \n" for line in LINES), id="blanks at line ends"),

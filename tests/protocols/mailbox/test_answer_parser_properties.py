@@ -22,6 +22,7 @@ from codex_adapter.protocols.mailbox.messages import (
     ShowMessage,
 )
 
+from ...rows import rows
 from .answers_text import NAMES, block
 
 TAGS = [f"{before}[{slash}{name}{behind}" for name in NAMES for slash in ("", "/") for before in ("", "\\", " \\\\")
@@ -65,7 +66,7 @@ def test_what_is_written_as_the_protocol_says_is_read_as_it_was_meant(
 
 
 @pytest.mark.rule("I4", "I5")
-@pytest.mark.parametrize(
+@rows(
     "piece",
     [
         "[DONE]\n",
@@ -90,7 +91,7 @@ def test_what_is_written_as_the_protocol_says_is_read_as_it_was_meant(
         "```\n",
     ],
 )
-@pytest.mark.parametrize("before", ["", "[RUN_COMMAND]\n", "[MESSAGE]\n\\", '[CREATE_FILE path="', "x [DONE] "])
+@rows("before", ["", "[RUN_COMMAND]\n", "[MESSAGE]\n\\", '[CREATE_FILE path="', "x [DONE] "])
 def test_the_work_grows_with_the_length_alone(piece: str, before: str) -> None:
     """Counted are the lines of Python that are run; what a regular expression does in one of them is bounded by its
     possessive repetitions, and what `find` and `count` do by the places that they are given, each passed once."""

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from codex_adapter.protocols.mailbox.edits import EditFailed, replace_lines
 
+from ...rows import rows
+
 pytestmark = pytest.mark.rule("I9")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("content", "start", "end", "replacement", "expected"),
     [
         (b"a\nb\nc\n", 2, 2, "x\n", b"a\nx\nc\n"),
@@ -35,7 +37,7 @@ def test_lines_are_replaced(content: bytes, start: int, end: int, replacement: s
     assert replace_lines(content, start, end, replacement) == expected
 
 
-@pytest.mark.parametrize(
+@rows(
     ("content", "start", "end"),
     [(b"a\nb\n", 0, 1), (b"a\nb\n", 2, 1), (b"a\nb\n", 1, 3), (b"a\nb", 3, 3), (b"", 1, 1), (b"", 0, 0)],
 )

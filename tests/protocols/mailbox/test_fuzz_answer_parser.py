@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from codex_adapter.protocols.mailbox.answer_parser import ends_within_block, parse_answer
 from codex_adapter.protocols.mailbox.messages import CreateFile, Done, Malformed, ReadFile
 
+from ...rows import rows
 from .fuzz import finding, play
 from .soundness import unsound
 
@@ -32,7 +33,7 @@ def test_any_bytes_are_read(data: bytes) -> None:
     assert ends_within_block(data) in (True, False)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("answer", "asked"),
     [
         ("[DONE]\nx\n[/DONE]", []),

@@ -15,6 +15,8 @@ from codex_adapter.protocols.mailbox.outbox import (
 )
 from codex_adapter.workspace import Entry, Listing
 
+from ...rows import rows
+
 EMPTY = Listing((), 0, complete=True)
 CONTINUE = (
     "Continue working on the task based on the results above. If the task is complete, send [DONE] with a summary."
@@ -189,10 +191,8 @@ def test_names_and_texts_of_results_stay_on_their_lines() -> None:
 
 
 @pytest.mark.rule("I6", "I8")
-@pytest.mark.parametrize("name", ["HEADER", "PROTOCOL", "CONTEXT", "PROMPT"])
-@pytest.mark.parametrize(
-    ("before", "behind"), [("", ""), ("\\", ""), (" \t\\\\", "  "), ("", "\r"), ("\ufeff", "\u200b")]
-)
+@rows("name", ["HEADER", "PROTOCOL", "CONTEXT", "PROMPT"])
+@rows(("before", "behind"), [("", ""), ("\\", ""), (" \t\\\\", "  "), ("", "\r"), ("\ufeff", "\u200b")])
 def test_a_line_that_is_a_section_s_marker_gets_a_backslash(name: str, before: str, behind: str) -> None:
     line = f"{before}=== {name} ==={behind}"
     white = line[: len(line) - len(line.lstrip(" \t\ufeff"))]

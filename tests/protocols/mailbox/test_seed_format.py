@@ -23,9 +23,11 @@ from codex_adapter.protocols.mailbox.messages import (
 from codex_adapter.protocols.mailbox.outbox import OutboxContent, RequestedFile, render_outbox
 from codex_adapter.workspace import Entry, Listing
 
+from ...rows import rows
+
 
 @pytest.mark.rule("I1", "I2", "I3")
-@pytest.mark.parametrize(
+@rows(
     ("example", "command"),
     [
         (
@@ -127,7 +129,7 @@ def test_every_example_that_a_model_is_shown_says_what_it_is_said_to() -> None:
 
 
 @pytest.mark.rule("I6")
-@pytest.mark.parametrize(
+@rows(
     "told",
     [
         *(PROTOCOL_VERSION, f"at most {MOST_COMMANDS} commands", "30 seconds", "4000 characters", "count from 1"),

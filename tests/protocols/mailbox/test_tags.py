@@ -12,6 +12,8 @@ from codex_adapter.protocols.mailbox.answer_parser import parse_answer
 from codex_adapter.protocols.mailbox.messages import DeleteFile, EditFile, Malformed, ReadFile
 from codex_adapter.protocols.mailbox.tags import WHITE_SPACE
 
+from ...rows import rows
+
 PATH = '[READ_FILE path="a"]'
 EDIT = "\nx\n[/EDIT_FILE]\n"
 
@@ -23,14 +25,14 @@ def test_white_space_is_that_of_unicode_and_two_characters_that_copying_leaves()
 
 
 @pytest.mark.rule("I1")
-@pytest.mark.parametrize("before", ["", " ", "\t", "\xa0", "\u3000 ", "\ufeff", "\u200b", "\r"])
-@pytest.mark.parametrize("behind", ["", " ", "\t", "\r", "\u2028", "\x00"[:0] + "\u200b"])
+@rows("before", ["", " ", "\t", "\xa0", "\u3000 ", "\ufeff", "\u200b", "\r"])
+@rows("behind", ["", " ", "\t", "\r", "\u2028", "\x00"[:0] + "\u200b"])
 def test_a_tag_may_have_white_space_around_it(before: str, behind: str) -> None:
     assert parse_answer(f"{before}{PATH}{behind}".encode()) == (ReadFile(line=1, path="a"),)
 
 
 @pytest.mark.rule("I1")
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         '[read_file path="a"]',
@@ -51,7 +53,7 @@ def test_what_is_no_tag_at_the_beginning_of_its_line_is_text(line: str) -> None:
 
 
 @pytest.mark.rule("I2")
-@pytest.mark.parametrize(
+@rows(
     ("value", "path"),
     [
         ("a", "a"),
@@ -94,7 +96,7 @@ def test_attributes_stand_in_any_order(attributes: str) -> None:
 
 
 @pytest.mark.rule("I2")
-@pytest.mark.parametrize(
+@rows(
     ("tag", "told"),
     [
         ("[READ_FILE", "does not end on its line"),
@@ -138,10 +140,8 @@ def test_a_wrong_tag_is_an_error_that_says_why(tag: str, told: str) -> None:
 
 
 @pytest.mark.rule("I2")
-@pytest.mark.parametrize(
-    "number", ["", "-1", "+1", "1.0", " 1", "1 ", "1_0", "0x1", "٣", "²", "1234567890", "9" * 5000, "a"]
-)
-@pytest.mark.parametrize("key", ["start_line", "end_line"])
+@rows("number", ["", "-1", "+1", "1.0", " 1", "1 ", "1_0", "0x1", "٣", "²", "1234567890", "9" * 5000, "a"])
+@rows("key", ["start_line", "end_line"])
 def test_a_line_number_is_one_to_nine_digits(key: str, number: str) -> None:
     given = {"start_line": "1", "end_line": "1"} | {key: number}
     tag = f'[EDIT_FILE path="a" start_line="{given["start_line"]}" end_line="{given["end_line"]}"]'
@@ -160,8 +160,8 @@ def test_the_smallest_and_the_largest_line_number_are_read(digits: str) -> None:
 
 
 @pytest.mark.rule("I2", "I4")
-@pytest.mark.parametrize("secret", ["hunter2", "x y", "]", "“"])
-@pytest.mark.parametrize(
+@rows("secret", ["hunter2", "x y", "]", "“"])
+@rows(
     "tag",
     [
         '[READ_FILE path="{}" path="{}"]',

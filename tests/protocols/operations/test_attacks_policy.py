@@ -10,6 +10,8 @@ from codex_adapter.protocols.operations.operations import CreateFileOperation, D
 from codex_adapter.protocols.operations.policy import load_policy
 from codex_adapter.protocols.operations.text_pieces import Text
 
+from ...rows import rows
+
 DETOURS = (
     *("echo rm -rf a | xargs -I{} sh -c '{}'", "echo 'rm -rf a' | xargs env", "echo -delete | xargs find a"),
     *("echo push | xargs git", "echo rm | xargs time", "find . -execdir sh -c 'rm -rf a' \\;", "find a -delete"),
@@ -63,14 +65,14 @@ def told(verdict: Verdict) -> str:
 
 
 @pytest.mark.rule("A3", "A4", "A5", "A6")
-@pytest.mark.parametrize("command", DETOURS)
+@rows("command", DETOURS)
 def test_a_detour_is_no_way_around_a_person(command: str) -> None:
     assert verdict("standard", command) in ("NeedsApproval", "Denied")
     assert verdict("restrictive", command) in ("NeedsApproval", "Denied")
 
 
 @pytest.mark.rule("A3", "A5")
-@pytest.mark.parametrize("command", KNOWN)
+@rows("command", KNOWN)
 def test_what_a_program_does_is_not_seen(command: str) -> None:
     assert verdict("standard", command) == "Allowed"
 
@@ -81,7 +83,7 @@ def test_what_a_program_does_is_not_seen(command: str) -> None:
     "An option or operand makes a read-only program write a file",
     "The policy denies the command or requires approval",
 )
-@pytest.mark.parametrize(
+@rows(
     "command",
     [
         *("uniq a .git/config", "time -o .git/config ls", "find . -fls .git/config", "sha256sum a > .git/HEAD"),
@@ -95,7 +97,7 @@ def test_a_reader_that_writes_needs_a_person_where_nobody_is_trusted(command: st
 
 
 @pytest.mark.rule("A4")
-@pytest.mark.parametrize(
+@rows(
     "command",
     ["sort a | uniq -c", "uniq a", "time make", "git log --oneline | head", "ls a | uniq", "git shortlog -sn"],
 )

@@ -22,6 +22,8 @@ from codex_adapter.protocols.operations.policy import Policy, load_policy
 from codex_adapter.protocols.operations.text_pieces import Text
 from tests.protocols.operations.everyday_commands import EVERYDAY
 
+from ...rows import rows
+
 STANDARD = load_policy("standard", agents=known_places())
 RESTRICTIVE = load_policy("restrictive", agents=known_places())
 PERMISSIVE = load_policy("permissive", agents=known_places())
@@ -193,7 +195,7 @@ def test_rules_go_by_the_words_that_are_executed(tmp_path: Path, rule: str, comm
 
 
 @pytest.mark.rule("A4")
-@pytest.mark.parametrize(
+@rows(
     ("command", "verdict"),
     [
         ("git status", "allow"),
@@ -241,7 +243,7 @@ def test_a_rule_may_bring_its_own_reason_and_suggestion(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("A5")
-@pytest.mark.parametrize(
+@rows(
     ("operation", "verdict"),
     [
         (CreateFileOperation(path="src/a.py", content=Text.of("")), "allow"),
@@ -261,7 +263,7 @@ def test_rules_for_files_go_by_path_and_kind_of_access(operation: Operation, ver
 
 
 @pytest.mark.rule("A5")
-@pytest.mark.parametrize(
+@rows(
     ("command", "cwd", "verdict"),
     [
         ("echo a > b", "", "allow"),
@@ -302,9 +304,7 @@ def test_a_file_that_is_held_back_is_named_with_the_rule() -> None:
 
 
 @pytest.mark.rule("A6")
-@pytest.mark.parametrize(
-    "name", ["PATH", "LD_PRELOAD", "BASH_ENV", "ENV", "PYTHONSTARTUP", "GIT_SSH_COMMAND", "NODE_OPTIONS"]
-)
+@rows("name", ["PATH", "LD_PRELOAD", "BASH_ENV", "ENV", "PYTHONSTARTUP", "GIT_SSH_COMMAND", "NODE_OPTIONS"])
 def test_variables_that_change_what_is_executed_are_held_back_however_they_are_set(name: str) -> None:
     assert short(judge(STANDARD, ShellOperation(command="ls", env={name: "x"}))) == "approve"
     assert short(judge(RESTRICTIVE, ShellOperation(command="ls", env={name: "x"}))) == "deny"
@@ -333,7 +333,7 @@ def test_under_the_permissive_policy_nearly_all_is_free() -> None:
 
 
 @pytest.mark.rule("A3")
-@pytest.mark.parametrize(
+@rows(
     "piece",
     [
         'git "$x" ',

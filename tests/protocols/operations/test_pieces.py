@@ -21,6 +21,8 @@ from codex_adapter.protocols.operations.events import ReadFileEvent
 from codex_adapter.protocols.operations.text_pieces import PIECE, Text, check_utf8, from_base64
 from tests.widths import crossed
 
+from ...rows import rows
+
 pytestmark = pytest.mark.rule("O3")
 
 MIB = 1024 * 1024
@@ -39,10 +41,8 @@ def test_the_text_of_a_json_string_is_the_same_wherever_it_is_cut(text: str, siz
     assert all(len(piece) <= size for piece in pieces)
 
 
-@pytest.mark.parametrize("size", range(16, 40))
-@pytest.mark.parametrize(
-    "escape", [r"\ud83d\ude00", r"\uD83D\uDE00", r"\u00e9", r"\\ud83d", r"\/", r"\\\ud83d\ude00", "😀"]
-)
+@rows("size", range(16, 40))
+@rows("escape", [r"\ud83d\ude00", r"\uD83D\uDE00", r"\u00e9", r"\\ud83d", r"\/", r"\\\ud83d\ude00", "😀"])
 def test_every_escape_is_read_at_every_place(escape: str, size: int) -> None:
     for before in range(size):
         given_json = f'"{"a" * before}{escape * 5}"'
@@ -69,8 +69,8 @@ def test_base64_is_the_same_wherever_it_is_cut(data: bytes, cuts: Sequence[int])
     assert b"".join(from_base64(cut(base64.b64encode(data), cuts))) == data
 
 
-@pytest.mark.parametrize("cuts", [[], [1], [2], [3], [4], [5], [8], [4, 8], list(range(12))])
-@pytest.mark.parametrize(
+@rows("cuts", [[], [1], [2], [3], [4], [5], [8], [4, 8], list(range(12))])
+@rows(
     "wrong",
     [
         b"Q",

@@ -9,6 +9,8 @@ from codex_adapter.protocols.operations.judging import Allowed, Denied, NeedsApp
 from codex_adapter.protocols.operations.operations import ShellOperation
 from codex_adapter.protocols.operations.policy import load_policy
 
+from ...rows import rows
+
 POLICIES = {name: load_policy(name, agents=known_places()) for name in ("restrictive", "standard", "permissive")}
 
 ABBREVIATED = (
@@ -227,14 +229,14 @@ def held(preset: str, commands: tuple[str, ...] | list[str]) -> None:
 
 
 @pytest.mark.rule("A4")
-@pytest.mark.parametrize("command", ABBREVIATED)
+@rows("command", ABBREVIATED)
 def test_what_a_list_names_is_held_back_however_it_is_abbreviated(command: str) -> None:
     held("standard", (command,))
     held("restrictive", (command,))
 
 
 @pytest.mark.rule("A3", "A11")
-@pytest.mark.parametrize("runner", RUNNERS)
+@rows("runner", RUNNERS)
 def test_a_program_that_may_run_its_arguments_is_no_way_around_a_rule(runner: str) -> None:
     commands = ["sudo id", "rm -rf d", "su\\do id", "/bin/rm --r d", "'sudo' id", "git push", "env sudo id"]
     end = " \\;" if runner.startswith("find") else ""
@@ -243,7 +245,7 @@ def test_a_program_that_may_run_its_arguments_is_no_way_around_a_rule(runner: st
 
 
 @pytest.mark.rule("A3", "A11")
-@pytest.mark.parametrize("program", TEXTS)
+@rows("program", TEXTS)
 def test_a_program_that_may_run_a_text_is_no_way_around_a_rule(program: str) -> None:
     for text in ("sudo id", "rm -rf d", "cd x && sudo id", 'sh -c "rm -rf d"', "env rm -r d"):
         for preset in ("standard", "restrictive"):
@@ -259,26 +261,26 @@ def test_what_every_preset_denies_is_denied_behind_a_program_that_runs_it(comman
 
 
 @pytest.mark.rule("A3", "A10")
-@pytest.mark.parametrize("command", AT_THE_END + BY_SETTINGS + BY_OPTIONS)
+@rows("command", AT_THE_END + BY_SETTINGS + BY_OPTIONS)
 def test_what_may_run_a_program_by_a_setting_an_option_or_a_script_is_held_back(command: str) -> None:
     held("standard", (command,))
     held("restrictive", (command,))
 
 
 @pytest.mark.rule("A3")
-@pytest.mark.parametrize("command", BEHIND_GIT)
+@rows("command", BEHIND_GIT)
 def test_what_every_preset_denies_is_denied_behind_a_subcommand_that_runs_it(command: str) -> None:
     assert verdict("permissive", command) == "Denied"
 
 
 @pytest.mark.rule("A3")
-@pytest.mark.parametrize("command", PLAIN_SETTINGS)
+@rows("command", PLAIN_SETTINGS)
 def test_settings_and_scripts_that_run_nothing_are_free(command: str) -> None:
     assert verdict("standard", command) == "Allowed"
 
 
 @pytest.mark.rule("A10")
-@pytest.mark.parametrize("command", OF_BASH)
+@rows("command", OF_BASH)
 def test_what_another_shell_would_execute_is_held_back(command: str) -> None:
     for nested in (command, f"bash -c '{command.replace(chr(39), chr(39) + chr(92) + chr(39) * 2)}'"):
         held("standard", (nested,))
@@ -294,20 +296,20 @@ def test_a_subscript_in_a_variable_of_the_operation_is_held_back() -> None:
 
 
 @pytest.mark.rule("A5")
-@pytest.mark.parametrize("command", FILES)
+@rows("command", FILES)
 def test_a_file_is_held_back_from_whichever_directory_it_is_written(command: str) -> None:
     held("standard", (command,))
     held("restrictive", (command,))
 
 
 @pytest.mark.rule("A4")
-@pytest.mark.parametrize("command", WRITING)
+@rows("command", WRITING)
 def test_a_check_that_writes_is_held_back_where_only_checks_are_free(command: str) -> None:
     held("restrictive", (command,))
 
 
 @pytest.mark.rule("A11")
-@pytest.mark.parametrize(
+@rows(
     "command",
     [
         *("X=sudo; strange $X id", "X='sudo id'; strange sh -c \"$X\"", "strange $(echo sudo id)", "strange s$x id"),
@@ -348,7 +350,7 @@ def test_a_program_that_is_not_known_gets_no_held_command_in_any_form(command: s
 
 
 @pytest.mark.rule("A11")
-@pytest.mark.parametrize(
+@rows(
     "command",
     ["strange src/init", "strange $x", "strange 'it is fine'", "./strange *.py", 'strange "$@"', "strange rm a"],
 )

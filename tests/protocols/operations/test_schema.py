@@ -21,6 +21,7 @@ from codex_adapter.protocols.operations.schema import events_schema, operations_
 from codex_adapter.protocols.operations.strict_schema import agent_schema, without_nulls
 from codex_adapter.protocols.operations.validation import Valid
 
+from ...rows import rows
 from .documents import SEED, follows_the_rules, messages
 
 pytestmark = pytest.mark.rule("O6")
@@ -116,7 +117,7 @@ def test_what_a_model_is_made_to_write_is_a_message_without_its_nulls(data: st.D
     assert all(operation.success for operation in result.data)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         b"",

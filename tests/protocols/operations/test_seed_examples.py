@@ -23,6 +23,8 @@ from codex_adapter.protocols.operations.messages import (
 from codex_adapter.protocols.operations.schema import events_schema, operations_schema
 from codex_adapter.protocols.operations.validation import Invalid, Valid, parse_operation, validate_operation
 
+from ...rows import rows
+
 EXAMPLES = json.loads((Path(__file__).parent / "seed_examples.json").read_text())
 EVENTS = jsonschema.Draft7Validator(events_schema())
 OPERATIONS = jsonschema.Draft7Validator(operations_schema())
@@ -33,7 +35,7 @@ def documents(kind: str) -> list[Any]:
 
 
 @pytest.mark.rule("O2")
-@pytest.mark.parametrize("document", documents("operation"))
+@rows("document", documents("operation"))
 def test_an_operation_is_read_with_its_members(document: Any) -> None:
     operation = parse_operation(json.dumps(document))
     assert validate_operation(document) == Valid(operation)
@@ -42,7 +44,7 @@ def test_an_operation_is_read_with_its_members(document: Any) -> None:
 
 
 @pytest.mark.rule("O1", "O6")
-@pytest.mark.parametrize("document", documents("operations message"))
+@rows("document", documents("operations message"))
 def test_an_operations_message_is_read_and_all_its_operations_are_right(document: Any) -> None:
     OPERATIONS.validate(document)
     message = read_message(json.dumps(document).encode())
@@ -52,13 +54,13 @@ def test_an_operations_message_is_read_and_all_its_operations_are_right(document
 
 
 @pytest.mark.rule("O4", "O6")
-@pytest.mark.parametrize("event", documents("event"))
+@rows("event", documents("event"))
 def test_an_event_comes_out_as_it_went_in(event: Any) -> None:
     assert_same_events({"protocolVersion": "1.0", "runId": "run_1", "status": "completed", "events": [event]})
 
 
 @pytest.mark.rule("O4", "O6")
-@pytest.mark.parametrize("document", documents("events message"))
+@rows("document", documents("events message"))
 def test_an_events_message_comes_out_as_it_went_in_but_for_null(document: Any) -> None:
     assert_same_events(document)
 

@@ -11,6 +11,8 @@ from codex_adapter.protocols.operations.shell.words import shell_words
 from codex_adapter.protocols.operations.shell.wrappers import NOT_KNOWN
 from tests.protocols.operations.everyday_commands import EVERYDAY
 
+from ...rows import rows
+
 pytestmark = pytest.mark.rule("A3")
 
 
@@ -23,7 +25,7 @@ def shown(word: Word) -> str:
     return "".join("…" if part is None else part for part in word.parts)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "commands"),
     [
         ("a x | b && c || d ; e & f\ng", ["a x", "b", "c", "d", "e", "f", "g"]),
@@ -59,7 +61,7 @@ def test_every_construct_of_the_grammar_gives_up_its_commands(text: str, command
     assert shell_words(text).unclear == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("sudo rm x", "sudo -u root -- A=1 rm x", "doas rm x", "env A=1 rm x", "env -u B -i rm x", "command rm x"),
@@ -112,7 +114,7 @@ def test_programs_that_run_another_are_looked_through(text: str) -> None:
     assert shell_words(text).unclear == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *(
@@ -178,7 +180,7 @@ def test_what_stands_before_a_mistake_is_found_as_a_shell_executes_it() -> None:
     assert words.unclear
 
 
-@pytest.mark.parametrize("text", ["sh script.sh", "command -v rm", "sh --version", "trap - EXIT", "xargs", "sudo -l"])
+@rows("text", ["sh script.sh", "command -v rm", "sh --version", "trap - EXIT", "xargs", "sudo -l"])
 def test_what_runs_a_file_or_nothing_is_clear(text: str) -> None:
     words = shell_words(text)
     assert len(words.commands) == 1
@@ -212,6 +214,6 @@ def test_any_text_is_read_to_an_end(text: str) -> None:
 
 
 @pytest.mark.rule("A3")
-@pytest.mark.parametrize("program", sorted(NOT_KNOWN))
+@rows("program", sorted(NOT_KNOWN))
 def test_what_runs_others_by_rules_of_its_own_is_unclear(program: str) -> None:
     assert shell_words(f"{program} --an-option rm -rf /").unclear

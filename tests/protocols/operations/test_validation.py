@@ -30,6 +30,8 @@ from codex_adapter.protocols.operations.validation import (
 )
 from tests.widths import crossed
 
+from ...rows import rows
+
 SECRET = "sk-secret"
 PATH_RULE = "Use a path below the workspace's root"
 STRING = "must be a string of at most"
@@ -88,7 +90,7 @@ def test_members_that_nobody_knows_are_left_aside() -> None:
 
 
 @pytest.mark.rule("O2")
-@pytest.mark.parametrize(
+@rows(
     "right",
     [
         message(content="é" * 100_000),
@@ -115,7 +117,7 @@ def test_what_is_within_the_limits_is_right(right: object) -> None:
 
 
 @pytest.mark.rule("O2", "O3")
-@pytest.mark.parametrize(
+@rows(
     ("wrong", "text"),
     [
         ({}, f"type: is missing; it {TYPES}"),
@@ -205,8 +207,8 @@ def test_an_error_names_the_member_and_its_rule(wrong: object, text: str) -> Non
 
 
 @pytest.mark.rule("O3")
-@pytest.mark.parametrize("field", ["type", "path", "content", "encoding", "overwrite", "id"])
-@pytest.mark.parametrize("value", [SECRET, [SECRET], {SECRET: SECRET}, f"/{SECRET}", f"{SECRET}\ud800", SECRET * 1_000])
+@rows("field", ["type", "path", "content", "encoding", "overwrite", "id"])
+@rows("value", [SECRET, [SECRET], {SECRET: SECRET}, f"/{SECRET}", f"{SECRET}\ud800", SECRET * 1_000])
 def test_no_error_quotes_what_was_given(field: str, value: object) -> None:
     result = validate_operation(create(**{field: value}))
     if isinstance(result, Invalid):
@@ -222,7 +224,7 @@ def test_any_text_is_an_operation_or_has_an_error(given_text: bytes | str) -> No
 
 
 @pytest.mark.rule("O2")
-@pytest.mark.parametrize("over", [0, 1])
+@rows("over", [0, 1])
 @pytest.mark.parametrize(("content", "encoding"), crossed(["a", "é", "\n", "😀"], ["utf-8", "base64"]))
 def test_a_file_has_at_most_ten_mebibytes_once_decoded(encoding: str, content: str, over: int) -> None:
     data = content.encode() * (MOST_FILE_BYTES // len(content.encode())) + b"a" * over
@@ -250,7 +252,7 @@ def test_a_wrong_operation_still_says_its_id_and_its_type_where_these_are_right(
 
 
 @pytest.mark.rule("O1", "O3")
-@pytest.mark.parametrize("half", ["", "\ud800"])
+@rows("half", ["", "\ud800"])
 def test_a_wrong_operation_makes_no_other_one_wrong_and_no_message(half: str) -> None:
     operations = [message(id="1"), None, {"type": "zip"}, message(content=half or None), shell()]
     result = validate_operations_message({"protocolVersion": "1.0", "operations": operations})
@@ -260,7 +262,7 @@ def test_a_wrong_operation_makes_no_other_one_wrong_and_no_message(half: str) ->
 
 
 @pytest.mark.rule("O1")
-@pytest.mark.parametrize(
+@rows(
     ("wrong", "text"),
     [
         ({"operations": []}, 'protocolVersion: is missing; it must be "1.0"'),

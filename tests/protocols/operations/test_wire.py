@@ -39,6 +39,8 @@ from codex_adapter.protocols.operations.messages import (
 from codex_adapter.protocols.operations.text_pieces import Text
 from codex_adapter.protocols.operations.validation import Invalid, read_operation
 
+from ...rows import rows
+
 NOW = "2025-01-15T10:30:00.000Z"
 EVENTS: list[tuple[OperationEvent, str]] = [
     (UserMessageEvent(timestamp=NOW, content="hello"), '"type":"userMessage","timestamp":"NOW","content":"hello"'),
@@ -98,7 +100,7 @@ EVENTS: list[tuple[OperationEvent, str]] = [
 
 
 @pytest.mark.rule("O4")
-@pytest.mark.parametrize(("event", "members"), EVENTS, ids=[type(event).__name__ for event, _ in EVENTS])
+@rows(("event", "members"), EVENTS, ids=[type(event).__name__ for event, _ in EVENTS])
 def test_an_event_has_its_members_in_their_order_and_none_that_is_absent(event: OperationEvent, members: str) -> None:
     expected = "{" + members.replace("NOW", NOW) + "}"
     assert b"".join(event_pieces(event)).decode() == expected
@@ -125,7 +127,7 @@ def test_null_is_read_as_no_operation_id() -> None:
 
 
 @pytest.mark.rule("O4")
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         b"",
@@ -162,7 +164,7 @@ def test_the_operations_of_a_message_are_the_json_that_came() -> None:
 
 
 @pytest.mark.rule("O5")
-@pytest.mark.parametrize(
+@rows(
     ("content", "decision"),
     [
         ("approved", "approved"),
@@ -195,7 +197,7 @@ def test_an_approval_may_say_its_reason_and_its_run() -> None:
 
 
 @pytest.mark.rule("O1", "O5")
-@pytest.mark.parametrize(
+@rows(
     ("message", "text"),
     [
         ({}, 'protocolVersion: is missing; it must be "1.0"'),
@@ -226,9 +228,7 @@ def test_an_error_names_the_member_and_its_rule(message: Any, text: str) -> None
 
 
 @pytest.mark.rule("O1")
-@pytest.mark.parametrize(
-    "line", [b"", b"{", b"nonsense", b'{"a":"\xff"}', b'{"a":"\\ud800"', b'{"a":"\\ud800","b":NaN}']
-)
+@rows("line", [b"", b"{", b"nonsense", b'{"a":"\xff"}', b'{"a":"\\ud800"', b'{"a":"\\ud800","b":NaN}'])
 def test_what_is_no_json_is_refused(line: bytes) -> None:
     with pytest.raises(InvalidMessageError, match=r"^a message must be JSON in UTF-8$"):
         read_message(line)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ...rows import rows
 from .event_rules import IllegalError, check_events, check_response
 
 pytestmark = pytest.mark.rule("U2", "U4", "U7")
@@ -108,7 +109,7 @@ def test_what_is_legal_passes(events: list[Json]) -> None:
     check(events)
 
 
-@pytest.mark.parametrize("what", CHANGES)
+@rows("what", CHANGES)
 def test_what_is_not_is_found(what: str) -> None:
     events = deepcopy(LEGAL)
     CHANGES[what](events)

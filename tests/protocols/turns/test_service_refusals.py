@@ -9,6 +9,7 @@ import pytest
 
 from ...cli.command import ADAPTER
 from ...daemon.workshop import Workshop
+from ...rows import rows
 from .control_plane import ControlPlane
 from .service_agents import HELD
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.rule("U12")
 
 
 @pytest.mark.rule("J5")
-@pytest.mark.parametrize(
+@rows(
     ("changes", "named"),
     [
         *(({name: None}, name) for name in ("externalSessionId", "externalRunId", "aspHome", "spec", "prompt")),

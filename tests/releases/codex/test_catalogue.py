@@ -11,6 +11,8 @@ from codex_adapter.testing import demo_script, write_agent
 from tests.releases.codex.catalogue import CATALOGUE, FIRST_THREAD, Case, Run
 from tests.releases.codex.recorder import command_line, record
 
+from ...rows import rows
+
 pytestmark = pytest.mark.rule("TK4")
 
 
@@ -24,7 +26,7 @@ def test_each_case_is_said_in_a_sentence_and_named_as_it_is_looked_up() -> None:
     assert [name for name, case in CATALOGUE.items() if case.name != name or not case.about.endswith(".")] == []
 
 
-@pytest.mark.parametrize("case", CATALOGUE.values(), ids=CATALOGUE.keys())
+@rows("case", CATALOGUE.values(), ids=CATALOGUE.keys())
 def test_a_case_is_plain_data(case: Case) -> None:
     assert msgspec.json.decode(msgspec.json.encode(case), type=Case) == case
 

@@ -11,6 +11,7 @@ from codex_adapter.runtime.programs import Version
 from tests.releases import compare as comparison_of_runs
 from tests.releases.compare import Comparison
 
+from ...rows import rows
 from .subject import CODEX
 
 pytestmark = pytest.mark.rule("R2")
@@ -52,7 +53,7 @@ def test_what_is_missing_or_no_json_is_a_difference(lost: bytes) -> None:
     assert compare(NEWEST, _lines(MESSAGE), lost).difference != ""
 
 
-@pytest.mark.parametrize(
+@rows(
     ("version", "before", "now", "explained"),
     [
         (NEWEST, [_command(0), _command(1, "b")], [_command(0, "b"), _command(1)], "come in any order"),

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from codex_adapter.spaces.mcp import ServerError, list_tools
 
 from ...faults.leftovers import descriptors
+from ...rows import rows
 from .endpoint import Endpoint, Request, Response, accepted, as_events, as_json, endpoint, result_of, well
 from .servers import LONG, NEVER, remote
 
@@ -149,7 +150,7 @@ def _for_ever(piece: bytes) -> Iterator[bytes]:
         yield piece
 
 
-@pytest.mark.parametrize(
+@rows(
     "response",
     [
         lambda: Response(404, JSON, [SECRET.encode()]),
@@ -255,7 +256,7 @@ async def test_a_server_that_speaks_no_http_is_told(said: bytes) -> None:
         nursery.cancel_scope.cancel()
 
 
-@pytest.mark.parametrize(
+@rows(
     "url",
     [
         "http://127.0.0.1:{port}/",

@@ -18,6 +18,8 @@ from codex_adapter.spaces.mcp.protocol import LineSplitter, ServerRequest, build
 from codex_adapter.spaces.mcp.stdio import StdioSession
 from codex_adapter.spaces.mcp.streamable_http import Body, EventBody, JsonBody
 
+from ...rows import rows
+
 pytestmark = pytest.mark.rule("U11")
 
 WORDS = ("jsonrpc", "id", "method", "params", "result", "error", "code", "tools", "name", "nextCursor", "cursor")
@@ -132,8 +134,8 @@ def test_events_hold_messages(stream: bytes, messages: list[bytes]) -> None:
     assert [message for message in _bodies(EventBody(), [stream]) if message.strip()] == messages
 
 
-@pytest.mark.parametrize("body", [JsonBody, EventBody])
-@pytest.mark.parametrize("piece", [b"x" * 65_536, b"data: x\n" * 8_192, b"\n" * 65_536])
+@rows("body", [JsonBody, EventBody])
+@rows("piece", [b"x" * 65_536, b"data: x\n" * 8_192, b"\n" * 65_536])
 def test_what_is_too_long_is_refused(body: type[Body], piece: bytes) -> None:
     with pytest.raises(ServerError):
         _bodies(body(), [piece] * 2_000)

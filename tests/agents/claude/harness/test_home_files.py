@@ -13,6 +13,7 @@ from codex_adapter.spaces import Environment
 from codex_adapter.turn_errors import TurnError
 
 from ....harness.environments import EMPTY, a_hook, a_server, a_skill, environment
+from ....rows import rows
 
 pytestmark = pytest.mark.rule("U14")
 
@@ -76,13 +77,13 @@ def test_hooks_are_settings() -> None:
 
 
 @pytest.mark.rule("U15")
-@pytest.mark.parametrize("matcher", ["(?i)bash", "(?P<x>a)", "(?#note)a", "a*+", r"Bash\Z", r"\ABash", "(?>a)", "("])
+@rows("matcher", ["(?i)bash", "(?P<x>a)", "(?#note)a", "a*+", r"Bash\Z", r"\ABash", "(?>a)", "("])
 def test_a_matcher_that_the_cli_does_not_support_is_refused(matcher: str) -> None:
     with pytest.raises(TurnError, match="The matcher of hook note "):
         files(environment(hooks=(a_hook(matcher=matcher),)))
 
 
 @pytest.mark.rule("U15")
-@pytest.mark.parametrize("matcher", ["Bash", "Edit|Write", "mcp__scripted__.*", r"a\\Z", "(?:a)|b", "(?=a)", "[*+]+"])
+@rows("matcher", ["Bash", "Edit|Write", "mcp__scripted__.*", r"a\\Z", "(?:a)|b", "(?=a)", "[*+]+"])
 def test_any_other_matcher_is_passed_on(matcher: str) -> None:
     assert files(environment(hooks=(a_hook(matcher=matcher),)))["settings.json"]["hooks"]["PreToolUse"]

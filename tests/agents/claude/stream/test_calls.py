@@ -12,6 +12,7 @@ from codex_adapter.agents.claude.stream.decoder import ClaudeDecoder
 from codex_adapter.core.masking.masker import Masker
 from codex_adapter.events import Plan, PlanItem, TextPart, ToolBytes
 
+from ....rows import rows
 from .stream_lines import DONE, INIT, answered, run, system, tools, use
 
 BACKGROUND = {"backgroundTaskId": "b"}
@@ -22,7 +23,7 @@ def ended(status: str, summary: str = "", use_id: str | None = "t") -> dict[str,
 
 
 @pytest.mark.rule("M15")
-@pytest.mark.parametrize(
+@rows(
     ("status", "summary", "result"),
     [
         ("completed", 'Background command "x" completed (exit code 0)', ("complete", "completed", 0)),

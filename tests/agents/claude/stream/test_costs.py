@@ -8,6 +8,7 @@ import pytest
 
 from codex_adapter.events import TokenUsage
 
+from ....rows import rows
 from .stream_lines import DONE, INIT, run
 
 NEW = {**INIT, "claude_code_version": "2.1.330"}
@@ -51,7 +52,7 @@ def test_the_total_of_a_newer_release_may_include_the_session_and_is_not_used(re
 
 
 @pytest.mark.rule("F13")
-@pytest.mark.parametrize(
+@rows(
     "more",
     [
         {},

@@ -27,6 +27,8 @@ from codex_adapter.events import (
 )
 from codex_adapter.hints import Hint
 
+from ....rows import rows
+
 GOOD = ExitStatus(code=0)
 INIT = {"type": "system", "subtype": "init", "session_id": "s-1"}
 DONE = {"type": "result", "subtype": "success", "is_error": False, "result": "Done.", "session_id": "s-1"}
@@ -178,7 +180,7 @@ def test_the_messages_of_many_threads_take_bounded_memory() -> None:
 
 
 @pytest.mark.rule("AG6", "M3")
-@pytest.mark.parametrize(
+@rows(
     ("name", "kind", "shown"),
     [
         ("Bash", "command_execution", "Bash"),
@@ -219,7 +221,7 @@ def test_an_open_call_has_an_unknown_outcome_at_the_end() -> None:
 
 
 @pytest.mark.rule("M3")
-@pytest.mark.parametrize(
+@rows(
     ("line", "facts"),
     [
         (result_line("t", "out"), ("complete", "completed", 0, 3, 0)),
@@ -267,7 +269,7 @@ def test_what_a_user_says_is_not_the_agent_s_text() -> None:
 
 
 @pytest.mark.rule("M7")
-@pytest.mark.parametrize(
+@rows(
     ("name", "arguments", "field", "text"),
     [
         ("Bash", {"command": "ls"}, "command", "ls"),
@@ -296,7 +298,7 @@ def test_the_output_of_a_tool_in_full(name: str, more: Any, field: str) -> None:
 
 
 @pytest.mark.rule("F9", "K2")
-@pytest.mark.parametrize(
+@rows(
     ("more", "text", "hint"),
     [
         ({"error": "authentication_failed"}, "Please", "not_logged_in"),
@@ -347,7 +349,7 @@ def test_notices_of_the_system() -> None:
 
 
 @pytest.mark.rule("F2", "F9", "AG4")
-@pytest.mark.parametrize(
+@rows(
     ("line", "hint"),
     [
         ({"subtype": "success", "is_error": True, "result": "API Error: 401 x"}, "not_logged_in"),
@@ -532,7 +534,7 @@ def test_a_line_of_a_type_that_is_not_known(line: Any, unknown: UnknownLine) -> 
 
 
 @pytest.mark.rule("L4", "X2", "X3")
-@pytest.mark.parametrize(
+@rows(
     ("line", "reason"),
     [
         (b"not JSON\n", "parse error (redacted): malformed JSON at byte 4"),

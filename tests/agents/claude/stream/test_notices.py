@@ -8,6 +8,7 @@ import pytest
 
 from codex_adapter.events import AgentInfo, RateLimit, Retry
 
+from ....rows import rows
 from .stream_lines import DONE, INIT, run, system
 
 SECRET = "canary-of-a-notice-Zr8v"
@@ -64,7 +65,7 @@ def test_release_and_model_are_reported_when_they_change() -> None:
 
 
 @pytest.mark.rule("M0", "M1", "X5", "AG10")
-@pytest.mark.parametrize(
+@rows(
     ("line", "messages"),
     [
         (system("permission_denied", tool_name="Bash"), ["permission denied: Bash"]),

@@ -15,6 +15,8 @@ from codex_adapter.events import AgentInfo, ExitStatus, RateLimit, Retry, TokenU
 from codex_adapter.hints import Hint
 from tests.releases.subject import version_of
 
+from ...recordings import each_recording
+
 HINTS: dict[str, Hint] = {
     "max_turns": "turn_limit",
     "max_budget": "budget_limit",
@@ -53,6 +55,7 @@ def turn_of(recording: Path) -> str:
 
 
 @pytest.mark.rule("F9", "F11", "F12", "AG4", "AG8")
+@each_recording("claude_code")
 def test_the_outcome_is_the_true_one(recording: Path, returncode: int) -> None:
     events, completion = decoded(recording, returncode)
     turn = turn_of(recording)
@@ -66,6 +69,7 @@ def test_the_outcome_is_the_true_one(recording: Path, returncode: int) -> None:
 
 
 @pytest.mark.rule("M3", "M9")
+@each_recording("claude_code")
 def test_each_call_has_exactly_one_result(recording: Path, returncode: int) -> None:
     ids: dict[str, list[str | None]] = {"tool_call": [], "tool_result": []}
     for event in decoded(recording, returncode)[0]:
@@ -75,6 +79,7 @@ def test_each_call_has_exactly_one_result(recording: Path, returncode: int) -> N
 
 
 @pytest.mark.rule("F15")
+@each_recording("claude_code")
 def test_the_tokens_of_a_run_that_is_stopped_at_any_line_are_a_lower_bound(recording: Path, returncode: int) -> None:
     pipeline = Pipeline(AGENT.decoder)
     seen: list[Mapping[str, int]] = []
@@ -86,6 +91,7 @@ def test_the_tokens_of_a_run_that_is_stopped_at_any_line_are_a_lower_bound(recor
 
 
 @pytest.mark.rule("F13")
+@each_recording("claude_code")
 def test_the_cost_is_the_sum_of_the_turns(recording: Path, returncode: int) -> None:
     events, completion = decoded(recording, returncode)
     turns = [event.data.cost_usd for event in events if isinstance(event.data, TokenUsage)]
@@ -98,6 +104,7 @@ def test_the_cost_is_the_sum_of_the_turns(recording: Path, returncode: int) -> N
 
 
 @pytest.mark.rule("M12", "M13", "M14")
+@each_recording("claude_code")
 def test_what_the_cli_reports_of_itself_and_of_the_service_is_in_a_facet(recording: Path, returncode: int) -> None:
     facets = [type(event.data) for event in decoded(recording, returncode)[0]]
     data = recording.read_bytes()

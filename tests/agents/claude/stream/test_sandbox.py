@@ -13,6 +13,8 @@ from codex_adapter.agents.claude.stream.decoder import ClaudeDecoder
 from codex_adapter.core.masking.masker import Masker
 from codex_adapter.events import ExitStatus, HintNotice
 
+from ....rows import rows
+
 pytestmark = pytest.mark.rule("F12")
 
 REFUSED = (
@@ -72,7 +74,7 @@ def test_one_command_that_was_started_drops_the_hint(other: dict[str, Any], *, f
     assert (completion.ok, completion.hint) == (True, None)
 
 
-@pytest.mark.parametrize(
+@rows(
     "lines",
     [
         (command("a", "bwrap --ro-bind / / true"), result("a", REFUSED)),

@@ -11,6 +11,8 @@ from codex_adapter import Completion, Pipeline
 from codex_adapter.agents.claude.stream.decoder import ClaudeDecoder
 from codex_adapter.events import ExitStatus
 
+from ....rows import rows
+
 pytestmark = pytest.mark.rule("F10", "F15")
 
 INIT = {"type": "system", "subtype": "init", "session_id": "s-1"}
@@ -41,7 +43,7 @@ A_ALONE = {"input_tokens": 10, "output_tokens": 1}
 A, B = answer("a", {"input_tokens": 10, "output_tokens": 1}), answer("b", {"input_tokens": 20, "output_tokens": 1})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("lines", "tokens"),
     [
         ([], None),

@@ -15,6 +15,7 @@ from codex_adapter.agents.codex.harness.conversation_home import CodexHome
 from codex_adapter.harness.conversation_home import is_session
 
 from ....harness.environments import a_skill
+from ....rows import rows
 
 SESSION = "01234567-89ab-7def-8123-456789abcdef"
 KEPT = ["sessions", "archived_sessions", "state_5.sqlite", "state_5.sqlite-wal", "logs_1.sqlite", "installation_id"]
@@ -155,9 +156,7 @@ def test_a_session_is_there_when_its_file_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("U8")
-@pytest.mark.parametrize(
-    "key", ["", "x", SESSION.upper(), f"{SESSION}\n", f"{{{SESSION}}}", SESSION.replace("-", ""), "*"]
-)
+@rows("key", ["", "x", SESSION.upper(), f"{SESSION}\n", f"{{{SESSION}}}", SESSION.replace("-", ""), "*"])
 def test_a_key_is_what_the_cli_itself_has_given(key: str) -> None:
     assert is_session(SESSION)
     assert not is_session(key)

@@ -14,6 +14,7 @@ from codex_adapter.spaces import Hook
 from codex_adapter.turn_errors import TurnError
 
 from ....harness.environments import a_hook
+from ....rows import rows
 
 pytestmark = pytest.mark.rule("U10")
 
@@ -70,7 +71,7 @@ def test_a_matcher_is_for_events_of_tools_alone() -> None:
     assert [group.get("matcher") for groups in events.values() for group in groups] == ["Bash", None]
 
 
-@pytest.mark.parametrize(
+@rows(
     "matcher",
     ["(?=a)b", "(?!a)b", "(?<=a)b", "(?<!a)b", r"(a)\1", "(?P<x>a)(?P=x)", "(?>a)", r"a\Z", "(x", "*", "a{2,1}"],
 )
@@ -84,6 +85,6 @@ def test_a_matcher_that_the_cli_would_drop_is_refused(matcher: str) -> None:
         hooks_file([a_hook(matcher=matcher)])
 
 
-@pytest.mark.parametrize("matcher", ["(?P<x>a)", "(?:a)|b", "(?i)bash", r"\(\?=a\)", r"\\a", "[*+]+"])
+@rows("matcher", ["(?P<x>a)", "(?:a)|b", "(?i)bash", r"\(\?=a\)", r"\\a", "[*+]+"])
 def test_any_other_matcher_is_taken_as_it_is(matcher: str) -> None:
     assert hooks_file([a_hook(matcher=matcher)])["hooks"]["PreToolUse"][0]["matcher"] == matcher

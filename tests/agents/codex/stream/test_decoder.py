@@ -14,6 +14,9 @@ from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.records import encode_events
 
+from ....rows import rows
+from ...recordings import each_recording
+
 TURN_FAILED = {"kind": "status", "channel": "status", "message": "turn failed"}
 STATUS = {"kind": "status", "channel": "status"}
 
@@ -52,7 +55,7 @@ def test_turns_and_threads_are_statuses_without_a_text() -> None:
 
 
 @pytest.mark.rule("M0", "M1")
-@pytest.mark.parametrize("said", [None, "boom", {"message": "boom"}, {}, [1], 7])
+@rows("said", [None, "boom", {"message": "boom"}, {}, [1], 7])
 def test_what_the_cli_says_of_a_failed_turn_is_not_told_twice(said: Any) -> None:
     assert records({"type": "turn.failed", "error": said}) == [TURN_FAILED]
 
@@ -92,7 +95,7 @@ def test_a_delta_gives_its_fragment_alone() -> None:
 
 
 @pytest.mark.rule("M0")
-@pytest.mark.parametrize(
+@rows(
     ("item", "line_error", "message"),
     [
         ({"type": "agent_message", "text": "half"}, {"message": "boom"}, "boom"),
@@ -141,7 +144,7 @@ def test_the_names_in_a_usage_are_bounded_and_masked_too() -> None:
 
 
 @pytest.mark.rule("M0", "T4")
-@pytest.mark.parametrize(
+@rows(
     ("line", "line_type", "item_type"),
     [
         ({"type": "turn.paused", "secret": "canary"}, "turn.paused", None),
@@ -171,6 +174,7 @@ def closes(record: dict[str, Any]) -> bool:
 
 
 @pytest.mark.rule("M0", "B6")
+@each_recording("codex")
 def test_one_line_gives_one_event(recording: Path, returncode: int) -> None:
     lines = [json.loads(line) for line in recording.read_bytes().split(b"\n") if line]
     found = [record for record in records(*lines) if not closes(record)]

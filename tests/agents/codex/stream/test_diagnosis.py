@@ -21,6 +21,8 @@ from codex_adapter.core import stderr_tail
 from codex_adapter.events import Completion, ExitStatus
 from codex_adapter.hints import Hint
 
+from ....rows import rows
+
 pytestmark = pytest.mark.rule("F9")
 
 HINTS = frozenset(get_args(Hint))
@@ -262,12 +264,12 @@ def hint_of_stderr(text: str) -> Hint | None:
     return tail.take_hint()
 
 
-@pytest.mark.parametrize(("releases", "message", "hint"), ERRORS)
+@rows(("releases", "message", "hint"), ERRORS)
 def test_what_a_real_release_says_of_a_failure_has_its_hint(releases: str, message: str, hint: Hint) -> None:
     assert hint_of_error(message) == hint, releases
 
 
-@pytest.mark.parametrize(("releases", "stderr", "hint"), STDERRS)
+@rows(("releases", "stderr", "hint"), STDERRS)
 def test_what_a_real_release_writes_to_stderr_as_it_gives_up_has_its_hint(
     releases: str, stderr: str, hint: Hint
 ) -> None:
@@ -279,17 +281,17 @@ def test_each_hint_of_a_message_is_of_a_real_failure() -> None:
     assert told == HINTS - NO_MESSAGE
 
 
-@pytest.mark.parametrize("message", NOTHING_OF_ERRORS)
+@rows("message", NOTHING_OF_ERRORS)
 def test_an_unknown_message_has_no_hint(message: str) -> None:
     assert hint_of_error(message) is None
 
 
-@pytest.mark.parametrize("stderr", NOTHING_OF_STDERR)
+@rows("stderr", NOTHING_OF_STDERR)
 def test_noise_on_stderr_has_no_hint(stderr: str) -> None:
     assert hint_of_stderr(stderr) is None
 
 
-@pytest.mark.parametrize(
+@rows(
     "body",
     ["{", "{}", '{"error": 3}', '{"error": {"code": 3, "message": 4}}', '{"detail": 5}', "{" * 5_000, '{"a":' * 900],
 )
@@ -429,7 +431,7 @@ def completion(
 
 
 @pytest.mark.rule("L5")
-@pytest.mark.parametrize(
+@rows(
     ("lines", "status", "hint"),
     [
         pytest.param([TURN, error(LIMITED), failed(LIMITED)], 1, "rate_limited", id="failed turn"),
@@ -465,7 +467,7 @@ def test_the_hint_does_not_depend_on_the_reads(lines: list[bytes]) -> None:
     assert {completion(lines, size=size).hint for size in (1, 13, 90)} == {whole.hint}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("lines", "status", "stderr", "hint"),
     [
         ([], ExitStatus(code=1), "configuration_broken", "configuration_broken"),

@@ -19,6 +19,8 @@ from codex_adapter.agents.codex.stream.lines import (
 )
 from codex_adapter.core.bad_lines import BadLine
 
+from ....rows import rows
+
 MESSAGE: dict[str, Any] = {"type": "agent_message", "id": "a", "text": "words"}
 COMMAND: dict[str, Any] = {"type": "command_execution", "id": "c", "command": "ls", "exit_code": 3, "stdout": "out"}
 MCP: dict[str, Any] = {"type": "mcp_tool_call", "id": "m", "server": "s", "tool": "t", "arguments": {"a": [1, None]}}
@@ -41,8 +43,8 @@ def flat(line_type: str, item: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.rule("T2")
-@pytest.mark.parametrize("line_type", ["thread.started", "thread.resumed", "session.created"])
-@pytest.mark.parametrize("key", ["thread_id", "conversation_id", "session_id", "id"])
+@rows("line_type", ["thread.started", "thread.resumed", "session.created"])
+@rows("key", ["thread_id", "conversation_id", "session_id", "id"])
 def test_a_thread_starts_under_any_of_its_names(line_type: str, key: str) -> None:
     event = parse({"type": line_type, key: "T", "model": "m"})
     assert event == parse({"type": "thread.started", "thread_id": "T"})
@@ -59,7 +61,7 @@ def test_the_first_of_several_thread_ids_counts() -> None:
 
 
 @pytest.mark.rule("T2")
-@pytest.mark.parametrize(
+@rows(
     ("older", "today"),
     [
         ("item.created", "item.started"),
@@ -69,7 +71,7 @@ def test_the_first_of_several_thread_ids_counts() -> None:
         ("item.failed", "item.failed"),
     ],
 )
-@pytest.mark.parametrize("item", [MESSAGE, COMMAND, MCP], ids=lambda item: item["type"])
+@rows("item", [MESSAGE, COMMAND, MCP], ids=lambda item: item["type"])
 def test_an_item_line_is_understood_flat_and_nested(older: str, today: str, item: dict[str, Any]) -> None:
     expected = parse(item_line(today, item))
     assert parse(item_line(older, item)) == expected
@@ -81,7 +83,7 @@ def test_an_item_line_is_understood_flat_and_nested(older: str, today: str, item
 
 
 @pytest.mark.rule("T2")
-@pytest.mark.parametrize(
+@rows(
     "item",
     [
         {"type": "reasoning", "id": "r", "text": "thought"},
@@ -134,7 +136,7 @@ def test_an_assistant_message_is_an_agent_message() -> None:
 
 
 @pytest.mark.rule("T2", "M2")
-@pytest.mark.parametrize(
+@rows(
     "fields",
     [
         {"delta": "frag"},
@@ -145,7 +147,7 @@ def test_an_assistant_message_is_an_agent_message() -> None:
     ],
     ids=str,
 )
-@pytest.mark.parametrize("kind", [AgentMessage, Reasoning])
+@rows("kind", [AgentMessage, Reasoning])
 def test_an_item_delta_is_an_update_with_a_fragment(
     fields: dict[str, Any], kind: type[AgentMessage] | type[Reasoning]
 ) -> None:
@@ -220,7 +222,7 @@ def test_ids_of_the_line_are_not_taken_for_fields_of_a_flat_item(key: str) -> No
     "stream", "A line of an older format lacks a field or has a wrong one", "The decoder returns one normalize error"
 )
 @pytest.mark.rule("T4")
-@pytest.mark.parametrize(
+@rows(
     ("line", "reason"),
     [
         ({"type": "thread.resumed"}, "missing field thread_id"),

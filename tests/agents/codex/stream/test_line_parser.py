@@ -14,6 +14,8 @@ from codex_adapter.agents.codex.stream.lines import ThreadEvent, Unknown
 from codex_adapter.core.bad_lines import BadLine, field_reason
 from codex_adapter.core.framing import OversizeLine
 
+from ....rows import rows
+
 CANARY = "canary_4f1d"
 IsCanonical = Callable[[str], bool]
 Reason = Callable[[bytes], str]
@@ -67,7 +69,7 @@ def with_field(raw: bytes) -> bytes:
     "stream", "A line contains NaN, Infinity or a number that is out of range", "The decoder returns one parse error"
 )
 @pytest.mark.rule("L4", "X1", "X2", "X3")
-@pytest.mark.parametrize(
+@rows(
     ("line", "expected"),
     [
         (b"canary_4f1d", "parse error: malformed JSON"),
@@ -117,8 +119,8 @@ def test_a_value_that_nobody_uses_is_not_looked_into(value: bytes) -> None:
     "stream", "A key, type or text contains the escape of a lone surrogate", "The decoder returns one parse error"
 )
 @pytest.mark.rule("L4", "X1", "X3")
-@pytest.mark.parametrize("escape", [r"\ud83d", r"\ude00", r"\ud83d\ud83d", r"\ud83dx", r"\ud83d\n"])
-@pytest.mark.parametrize("place", ["used", "unused", "key", "type"])
+@rows("escape", [r"\ud83d", r"\ude00", r"\ud83d\ud83d", r"\ud83dx", r"\ud83d\n"])
+@rows("place", ["used", "unused", "key", "type"])
 def test_a_lone_surrogate_is_a_parse_error_wherever_it_stands(reason: Reason, escape: str, place: str) -> None:
     text = f'"{CANARY}{escape}"'
     line = {
@@ -136,7 +138,7 @@ def test_a_lone_surrogate_is_a_parse_error_wherever_it_stands(reason: Reason, es
     "The decoder returns one normalize error that names only the adapter's field",
 )
 @pytest.mark.rule("L4", "X1", "X3", "T4")
-@pytest.mark.parametrize(
+@rows(
     ("line", "expected"),
     [
         ({CANARY: CANARY}, "missing field type"),

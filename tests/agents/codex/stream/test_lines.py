@@ -14,6 +14,8 @@ from codex_adapter.agents.codex.stream import lines as te
 from codex_adapter.agents.codex.stream.line_parser import parse_lines
 from codex_adapter.core.bad_lines import BadLine
 
+from ....rows import rows
+
 RECORDINGS = Path(__file__).parents[4] / "fixtures" / "codex"
 EVERYWHERE: set[type] = {
     *(te.AgentMessage, te.Reasoning, te.CommandExecution, te.FileChange, te.McpToolCall, te.WebSearch),
@@ -43,7 +45,7 @@ def lines(release: str) -> Iterator[tuple[bytes, te.ThreadEvent]]:
 
 
 @pytest.mark.rule("T1")
-@pytest.mark.parametrize("release", RELEASES)
+@rows("release", RELEASES)
 def test_every_recorded_line_is_a_thread_event_of_today(release: str) -> None:
     decode = msgspec.json.Decoder(te.DecodedEvent).decode
     for line, event in lines(release):
@@ -51,14 +53,14 @@ def test_every_recorded_line_is_a_thread_event_of_today(release: str) -> None:
 
 
 @pytest.mark.rule("T1")
-@pytest.mark.parametrize("release", RELEASES)
+@rows("release", RELEASES)
 def test_the_recordings_of_a_release_have_every_item_type_that_it_prints(release: str) -> None:
     items = {type(item) for _, event in lines(release) if (item := getattr(event, "item", None)) is not None}
     assert items == EVERYWHERE | SOMEWHERE[release]
 
 
 @pytest.mark.rule("T1")
-@pytest.mark.parametrize("release", RELEASES)
+@rows("release", RELEASES)
 def test_nothing_that_a_recorded_item_says_is_lost(release: str) -> None:
     for line, event in lines(release):
         item: Any = getattr(event, "item", None)

@@ -11,6 +11,8 @@ from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.events import ExitStatus
 from codex_adapter.records import encode_completion, encode_events
 
+from ....rows import rows
+
 SECRET = "correct-horse-battery-staple"
 TOKEN = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -32,7 +34,7 @@ def item_line(phase: str = "completed", **item: Any) -> bytes:
 
 
 @pytest.mark.rule("X5")
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         item_line(type="agent_message", text=f"it is {SECRET}."),
@@ -65,7 +67,7 @@ def test_a_secret_is_masked_wherever_a_line_may_have_it(line: bytes) -> None:
 
 
 @pytest.mark.rule("X5", "M7")
-@pytest.mark.parametrize(
+@rows(
     "item",
     [
         {"type": "command_execution", "command": f"echo {SECRET}", "aggregated_output": SECRET},
@@ -99,7 +101,7 @@ def test_a_secret_across_the_place_where_a_text_is_split_is_masked(before: int) 
 
 
 @pytest.mark.rule("X5", "B3")
-@pytest.mark.parametrize("before", range(4_096 - 20 - len(SECRET), 4_096))
+@rows("before", range(4_096 - 20 - len(SECRET), 4_096))
 def test_a_secret_across_the_place_where_a_message_is_cut_is_masked(before: int) -> None:
     pipeline = codex_pipeline(secrets=(SECRET,))
     (event,) = pipeline.receive_data(

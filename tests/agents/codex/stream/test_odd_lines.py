@@ -12,6 +12,8 @@ from codex_adapter.agents.codex.stream.line_parser import parse_lines
 from codex_adapter.agents.codex.stream.lines import ThreadEvent, Unknown
 from codex_adapter.core.bad_lines import BadLine
 
+from ....rows import rows
+
 MESSAGE = b'{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"t"}}'
 BIG = b"9" * 6_000
 
@@ -21,7 +23,7 @@ def parse(line: bytes | bytearray) -> ThreadEvent | BadLine:
 
 
 @pytest.mark.rule("L4", "T5")
-@pytest.mark.parametrize("raw", [b"1e999", BIG, b'"\xff"', b'{"\xff":[null]}', b"[[[[]]]]", b'"\\u0000"'])
+@rows("raw", [b"1e999", BIG, b'"\xff"', b'{"\xff":[null]}', b"[[[[]]]]", b'"\\u0000"'])
 def test_what_stands_in_a_field_that_nobody_uses_does_no_harm(raw: bytes) -> None:
     assert parse(MESSAGE[:-1] + b',"x":' + raw + b"}") == parse(MESSAGE)
 
@@ -50,7 +52,7 @@ def test_nesting_at_the_edge_of_what_can_be_read_is_one_outcome(
 
 @pytest.mark.fault("stream", "A line contains a key twice, even the key `type`", "The decoder uses the last value")
 @pytest.mark.rule("L4")
-@pytest.mark.parametrize(
+@rows(
     ("line", "same_as"),
     [
         (b'{"type":"turn.completed","type":"turn.started"}', b'{"type":"turn.started"}'),
@@ -99,7 +101,7 @@ def test_a_line_may_be_any_buffer() -> None:
     "stream", "The type of a line or an item is unknown", "The decoder returns an unknown event and no error"
 )
 @pytest.mark.rule("T4")
-@pytest.mark.parametrize(
+@rows(
     ("line", "names"),
     [
         ({"type": "turn.paused", "x": 1}, ("turn.paused", None)),

@@ -16,6 +16,8 @@ from codex_adapter.events import Dropped, Event, ToolCall
 from codex_adapter.records import encode_events
 from tests.agents.codex.stream.test_pipeline import SECRET, STREAMS
 
+from ...recordings import each_recording
+
 pytestmark = pytest.mark.rule("M9")
 
 THREAD = {"type": "thread.started", "thread_id": "T"}
@@ -174,6 +176,7 @@ def test_whatever_the_stream_each_call_is_answered_once_for_each_time_it_is_open
     assert closed <= opened
 
 
+@each_recording("codex")
 def test_in_every_recording_each_call_has_just_one_result(recording: Path, returncode: int) -> None:
     pipeline = codex_pipeline()
     events = pipeline.receive_data(recording.read_bytes()) + pipeline.receive_eof()

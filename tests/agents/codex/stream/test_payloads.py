@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.records import encode_events
 
+from ....rows import rows
+
 KIB = 1024
 LIMIT = 16 * KIB
 
@@ -30,7 +32,7 @@ def whole(**texts: str) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.rule("M7")
-@pytest.mark.parametrize(
+@rows(
     ("item", "asked", "answered"),
     [
         (
@@ -88,7 +90,7 @@ def whole(**texts: str) -> dict[str, dict[str, Any]]:
     ],
     ids=lambda value: str(value)[:40],
 )
-@pytest.mark.parametrize("phase", ["started", "completed", "failed"])
+@rows("phase", ["started", "completed", "failed"])
 def test_each_tool_tells_what_it_was_asked_and_what_it_answered(
     item: dict[str, Any], asked: dict[str, str], answered: dict[str, str], phase: str
 ) -> None:
@@ -106,8 +108,8 @@ def test_what_is_no_tool_is_not_touched_by_asking_for_payloads() -> None:
 
 
 @pytest.mark.rule("M7")
-@pytest.mark.parametrize("character", ["a", "\u00e9", "\u20ac", "\U0001f600"])
-@pytest.mark.parametrize("more", [-4, -1, 0, 1, 4])
+@rows("character", ["a", "\u00e9", "\u20ac", "\U0001f600"])
+@rows("more", [-4, -1, 0, 1, 4])
 def test_a_payload_is_cut_at_16_kib_between_characters(character: str, more: int) -> None:
     size = len(character.encode())
     text = "x" * (more % size) + character * ((LIMIT + more) // size)
@@ -127,7 +129,7 @@ def test_a_payload_of_megabytes_is_cut_like_any_other() -> None:
 
 
 @pytest.mark.rule("M7", "B4")
-@pytest.mark.parametrize("character", ["\x01", '"', "\\", "\u20ac", "\U0001f600", "\x7f"])
+@rows("character", ["\x01", '"', "\\", "\u20ac", "\U0001f600", "\x7f"])
 def test_payloads_shrink_until_escaping_leaves_the_facet_within_its_bound(character: str) -> None:
     big = character * 200_000
     for item in (

@@ -21,6 +21,8 @@ from codex_adapter.core.pipeline import Pipeline, number_events
 from codex_adapter.events import Event, ExitStatus
 from codex_adapter.records import encode_completion, encode_events
 
+from ....rows import rows
+
 SECRET = "correct-horse-battery-staple"
 OK = ExitStatus(code=0)
 
@@ -133,7 +135,7 @@ def test_everything_that_comes_out_is_bounded_numbered_and_masked(stdout: bytes,
 
 
 @pytest.mark.rule("X1", "X2")
-@pytest.mark.parametrize(
+@rows(
     "bad",
     [
         b'{"type":"error","message":"canary"',
@@ -245,7 +247,7 @@ FLAT = b'{"type":"item.completed","item_id":"a","item_type":"reasoning","text":"
     "The decoder returns one error for each such line",
 )
 @pytest.mark.rule("L1", "L4", "L5")
-@pytest.mark.parametrize(
+@rows(
     "lines",
     [
         [STARTED + b"{", b'"type":"turn.started"}'],
@@ -255,7 +257,7 @@ FLAT = b'{"type":"item.completed","item_id":"a","item_type":"reasoning","text":"
         [STARTED + b"," + STARTED, STARTED[:-1], b',"x":1}'],
     ],
 )
-@pytest.mark.parametrize("before", [STARTED, FLAT])
+@rows("before", [STARTED, FLAT])
 def test_a_line_is_a_document_by_itself(lines: list[bytes], before: bytes) -> None:
     pipeline = codex_pipeline()
     data = b"\n".join([before, *lines, before, b""])

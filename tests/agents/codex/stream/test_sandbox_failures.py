@@ -24,6 +24,8 @@ from codex_adapter.testing.thread_lines import (
     turn_started,
 )
 
+from ....rows import rows
+
 SANDBOX_FAILED = "codex sandbox cannot start: commands fail"
 
 pytestmark = pytest.mark.rule("F12")
@@ -107,7 +109,7 @@ def test_one_command_that_was_started_takes_it_back(other: dict[str, Any], *, fi
     assert (completion.hint, completion.ok) == (None, True)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("command", "output", "exit_code"),
     [
         ("cat notes", DEBIAN, 0),

@@ -11,6 +11,8 @@ from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.core.pipeline import Pipeline
 from codex_adapter.events import ExitStatus
 
+from ....rows import rows
+
 OK, FAILED, KILLED = ExitStatus(code=0), ExitStatus(code=1), ExitStatus(signal="SIGKILL")
 STARTED = {"type": "turn.started"}
 COMPLETED = {"type": "turn.completed"}
@@ -37,7 +39,7 @@ def after(*lines: dict[str, Any] | bytes) -> Pipeline:
 
 
 @pytest.mark.rule("F2")
-@pytest.mark.parametrize(
+@rows(
     ("lines", "final_text"),
     [
         ([], None),
@@ -84,7 +86,7 @@ def test_an_agent_that_was_ended_in_any_other_turn_has_none(lines: list[dict[str
 
 
 @pytest.mark.rule("F2")
-@pytest.mark.parametrize(
+@rows(
     ("lines", "turn"),
     [
         ([], None),
@@ -106,7 +108,7 @@ def test_the_turn_is_told_as_the_last_one_ended(lines: list[dict[str, Any]], tur
 
 
 @pytest.mark.rule("F2")
-@pytest.mark.parametrize(
+@rows(
     ("lines", "usage"),
     [
         ([STARTED], None),
@@ -133,7 +135,7 @@ def test_the_completion_has_the_session_and_no_data() -> None:
 
 
 @pytest.mark.rule("K2")
-@pytest.mark.parametrize(
+@rows(
     ("lines", "still_open"),
     [
         ([item("started", "a"), item("started", "b")], ["a", "b"]),
@@ -157,7 +159,7 @@ def test_a_tool_call_is_open_until_its_result_or_its_turns_end(
 
 
 @pytest.mark.rule("K2")
-@pytest.mark.parametrize(
+@rows(
     ("line", "progress"),
     [
         (STARTED, True),

@@ -11,6 +11,9 @@ import pytest
 from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.records import encode_events
 
+from ....rows import rows
+from ...recordings import each_recording
+
 TOOLS = ("command_execution", "file_change", "mcp_tool_call", "collab_tool_call", "web_search")
 NO_BYTES = {"stdout": 0, "stderr": 0, "diff": 0, "result": 0}
 EACH_TOOL = pytest.mark.parametrize("item_type", TOOLS)
@@ -95,7 +98,7 @@ def test_an_item_without_a_status_runs_until_it_is_completed(item_type: str) -> 
 
 
 @pytest.mark.rule("M3")
-@pytest.mark.parametrize(
+@rows(
     ("item", "status"),
     [
         ({"type": "command_execution", "exit_code": 1}, "failed"),
@@ -124,13 +127,13 @@ def test_a_failed_line_is_a_failed_tool_whatever_the_item_says(item_type: str, o
 
 
 @pytest.mark.rule("M3")
-@pytest.mark.parametrize("exit_code", [None, 0, 3, -1, 137, 2**31, -(2**63), 2**63 - 1])
+@rows("exit_code", [None, 0, 3, -1, 137, 2**31, -(2**63), 2**63 - 1])
 def test_the_exit_code_is_the_commands(exit_code: int | None) -> None:
     assert tool("completed", type="command_execution", exit_code=exit_code, status="failed")["exit_code"] == exit_code
 
 
 @pytest.mark.rule("M3")
-@pytest.mark.parametrize(
+@rows(
     ("item", "sizes"),
     [
         ({"type": "command_execution", "aggregated_output": "a\u00e9\u20ac\U0001f600\n"}, {"stdout": 11}),
@@ -210,6 +213,7 @@ def test_nothing_of_input_and_output_is_told_unless_asked_for(item_type: str) ->
 
 
 @pytest.mark.rule("M3")
+@each_recording("codex")
 def test_recorded_tools_stand_as_their_items_say(recording: Path, returncode: int) -> None:
     lines = [line for line in recording.read_bytes().split(b"\n") if line]
     told = {"in_progress": "running", "completed": "completed", "failed": "failed", "declined": "failed"}

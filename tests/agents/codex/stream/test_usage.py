@@ -13,6 +13,8 @@ from codex_adapter.agents.codex.pipeline import codex_pipeline
 from codex_adapter.agents.codex.stream.usage import RunShare
 from codex_adapter.events import Completion, ExitStatus
 
+from ....rows import rows
+
 pytestmark = pytest.mark.rule("F10")
 
 STARTED = {"type": "turn.started"}
@@ -49,7 +51,7 @@ def test_a_count_that_an_older_release_did_not_have_was_zero() -> None:
     assert done.run_usage["cache_write_input_tokens"] == 7
 
 
-@pytest.mark.parametrize(
+@rows(
     ("lines", "before"),
     [
         ([STARTED, used()], None),

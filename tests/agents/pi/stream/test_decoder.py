@@ -30,6 +30,8 @@ from codex_adapter.events import (
 from codex_adapter.hints import Hint
 from codex_adapter.records import encode_events
 
+from ....rows import rows
+
 GOOD = ExitStatus(code=0)
 SESSION = {"type": "session", "version": 3, "id": "s-1", "cwd": "/work"}
 START = {"type": "agent_start"}
@@ -142,7 +144,7 @@ def test_messages_of_others_are_not_shown() -> None:
 
 
 @pytest.mark.rule("F2", "F9", "AG4", "AG13")
-@pytest.mark.parametrize(
+@rows(
     ("lines", "turn", "hint"),
     [
         ([], None, None),
@@ -220,7 +222,7 @@ def test_the_kind_of_a_tool_is_of_the_closed_list(name: str, kind: str) -> None:
 
 
 @pytest.mark.rule("M3")
-@pytest.mark.parametrize(
+@rows(
     ("line", "facts"),
     [
         (ended("bash", "é"), ("complete", "completed", 0, 2, 0, 0)),
@@ -284,7 +286,7 @@ def test_the_output_of_a_tool_in_full(name: str, failed: bool, field: str) -> No
 
 
 @pytest.mark.rule("F9", "K2", "M8")
-@pytest.mark.parametrize(
+@rows(
     ("text", "hint"),
     [
         ("401 Incorrect API key provided", "not_logged_in"),
@@ -437,7 +439,7 @@ def test_a_line_of_a_type_that_is_not_known(type_: str, shown: str | None) -> No
 
 
 @pytest.mark.rule("L4", "X2", "X3")
-@pytest.mark.parametrize(
+@rows(
     ("line", "reason"),
     [
         (b"not JSON\n", "parse error (redacted): malformed JSON at byte 4"),
@@ -493,7 +495,7 @@ def test_a_session_that_does_not_exist_here(stderr: bytes, lines: list[Any], mis
 
 
 @pytest.mark.rule("F9", "X1")
-@pytest.mark.parametrize(
+@rows(
     ("stderr", "hint"),
     [
         (b"No API key found for openai.\n\nUse /login\n", "not_logged_in"),

@@ -20,6 +20,8 @@ from codex_adapter.hints import Hint
 from codex_adapter.records import encode_completion, encode_events
 from tests.releases.subject import version_of
 
+from ...recordings import each_recording
+
 RECORDINGS = Path(__file__).parents[4] / "fixtures" / "pi"
 SECRET = "hunter2-canary-of-a-line"
 FAILED: dict[str, Hint] = {
@@ -72,6 +74,7 @@ def decoded(
 
 
 @pytest.mark.rule("F9", "F11", "AG4", "AG13")
+@each_recording("pi")
 def test_the_outcome_is_the_true_one(recording: Path, returncode: int) -> None:
     events, completion = decoded([recording.read_bytes()], returncode)
     turn, hint = true_outcome(recording)
@@ -82,6 +85,7 @@ def test_the_outcome_is_the_true_one(recording: Path, returncode: int) -> None:
 
 
 @pytest.mark.rule("F13", "F15")
+@each_recording("pi")
 def test_what_a_run_that_is_stopped_at_any_line_has_used_is_a_lower_bound(recording: Path, returncode: int) -> None:
     pipeline = Pipeline(AGENT.decoder)
     seen: list[Completion] = []
@@ -108,6 +112,7 @@ def test_the_last_update_of_an_answer_reports_its_tokens_and_its_cost(release: s
 
 
 @pytest.mark.rule("M0", "X1")
+@each_recording("pi")
 def test_prompts_are_not_repeated(recording: Path, returncode: int) -> None:
     events, completion = decoded([recording.read_bytes()], returncode, full=True)
     shown = encode_events(events) + encode_completion(len(events), completion)
@@ -116,6 +121,7 @@ def test_prompts_are_not_repeated(recording: Path, returncode: int) -> None:
 
 
 @pytest.mark.rule("X5")
+@each_recording("pi")
 def test_a_secret_in_any_field_of_a_line_is_masked(recording: Path, returncode: int) -> None:
     """Replace one string after another by a secret, and look for it in everything that the run shows."""
     lines = recording.read_bytes().splitlines(keepends=True)
