@@ -1,4 +1,4 @@
-"""Test that a case that fails by chance does not fail the gate, and that one that always fails does."""
+"""Test that a case that fails by chance does not fail the gate, and which tests a change affects."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ..affected import ROOT, TABLE, affected
 from ..gate import main
 
 pytestmark = pytest.mark.rule("P6")
@@ -35,3 +36,16 @@ def test_what_fails_by_chance_is_named_and_what_always_fails_is_red(
     cases.write_text(CASES.replace("assert before", "assert False"))
     assert main(arguments) == 1
     assert capfd.readouterr().out.endswith("\nfailed: test_cases.py::test_by_chance\n")
+
+
+def test_each_path_of_the_table_of_affected_tests_is_there() -> None:
+    assert [prefix for prefix in TABLE if not (ROOT / prefix).is_dir()] == []
+    assert [pattern for patterns in TABLE.values() for pattern in patterns if not list(ROOT.glob(pattern))] == []
+
+
+def test_a_change_is_tested_by_its_folder_and_one_of_all_by_all() -> None:
+    assert affected(["docs/index.md", "README.md"]) == ["tests/docs", "tests/house"]
+    assert affected(["tests/cli/test_run.py"]) == ["tests/cli", "tests/house"]
+    assert affected(["codex_adapter/agents/pi/options.py"]) == sorted(TABLE["codex_adapter/agents/pi/"])
+    assert affected(["docs/index.md", "codex_adapter/core/state.py"]) == ["tests"]
+    assert affected(["docs/index.md", "tests/rows.py"]) == ["tests"]
