@@ -275,7 +275,7 @@ def test_a_signal_ends_a_turn_without_another_event(place: Place, number: int, s
 @pytest.mark.rule("E4")
 def test_a_signal_before_there_is_a_prompt_begins_no_turn(place: Place) -> None:
     place.agent(ReadPrompt(), WriteFile("started"))
-    with place.cli.start(*place.words()) as process:
+    with place.cli.start(*place.words(), stdin=subprocess.PIPE) as process:  # it waits for the prompt
         until_listening(process)
         process.send_signal(signal.SIGTERM)
         assert process.wait(SOON) == 143

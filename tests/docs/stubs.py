@@ -12,6 +12,7 @@ __all__ = ["STUBS", "write_stubs"]
 DONE: Final = "exit 0"
 STAND_IN: Final = Path(__file__).with_name("socket_stand_in.py")
 VENV: Final = """
+[ "$1 $2" != "-m tests.affected" ] || exit 0
 if [ "$1 $2" = "-m venv" ]; then
   mkdir -p "$3/bin"
   for program in python pip pytest ruff mypy tox codex-adapter; do ln -sf "$(command -v "$program")" "$3/bin/"; done
@@ -45,8 +46,8 @@ STUBS: Final[dict[str, tuple[str, str]]] = {
     "mypy": (DONE, "the gate runs it"),
     "codex-adapter": (f'{COMMANDS}exec {shlex.quote(sys.executable)} -m codex_adapter "$@"',
                       "`login` needs an account, `--orphans` finds what other tests left; all other commands are real"),
-    "python": (f'{VENV}exec {shlex.quote(sys.executable)} "$@"', "`-m venv` takes seconds; all else is real"),
-    "python3": (f'{VENV}exec {shlex.quote(sys.executable)} "$@"', "`-m venv` takes seconds; all else is real"),
+    "python": (f'{VENV}exec {shlex.quote(sys.executable)} "$@"', "`-m venv` takes long; tests would run tests"),
+    "python3": (f'{VENV}exec {shlex.quote(sys.executable)} "$@"', "`-m venv` takes long; tests would run tests"),
 }  # fmt: skip
 """Programs that pages call, each with the shell text that takes its place in the tests, and the reason."""
 

@@ -97,7 +97,11 @@ def test_commands_for_contributors_can_be_run(root: Path) -> None:
     assert commands[1][:3] == [".venv/bin/pip", "install", "-e"]
     asked = re.findall(r"\w+", commands[1][3])
     assert set(asked) <= extras.keys()
-    programs = {re.split(r"\W", need)[0] for extra in ("lint", "test") for need in extras[extra]} | {"pip", "tox"}
+    programs = {re.split(r"\W", need)[0] for extra in ("lint", "test") for need in extras[extra]} | {
+        "pip",
+        "python",
+        "tox",
+    }
     for program, *arguments in commands[1:]:
         if program != "python3":
             assert program.removeprefix(".venv/bin/") in programs
