@@ -15,7 +15,7 @@ from hypothesis import settings
 
 from .needs import summary
 
-settings.register_profile("gate", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("gate", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("nightly", deadline=None, max_examples=10_000, print_blob=True)
 # `--hypothesis-profile` comes later and wins.
 settings.load_profile("gate")

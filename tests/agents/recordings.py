@@ -38,14 +38,22 @@ def recordings(kind: str) -> list[Recording]:
     ]
 
 
-def each_recording(*kinds: str) -> Callable[[Callable[..., Any]], Any]:
-    """Call the test with each recording: the path `recording`, the `returncode` and, if it asks for it, the `kind`."""
+def each_recording(*kinds: str, wide: bool = False) -> Callable[[Callable[..., Any]], Any]:
+    """Call the test with each recording: the path `recording`, the `returncode` and, if it asks for it, the `kind`.
+
+    A `wide` test costs much for each recording: the tests of every change have the newest release of each kind alone.
+    """
     releases = dict.fromkeys((kind, recording.release) for kind in kinds for recording in recordings(kind))
+    newest = dict(releases)  # the last of a kind
+    cases = [
+        pytest.param(kind, release, marks=[pytest.mark.nightly] if wide and newest[kind] != release else [])
+        for kind, release in releases
+    ]
 
     def decorate(test: Callable[..., Any]) -> Any:
         asks = inspect.signature(test).parameters
 
-        @pytest.mark.parametrize(("kind", "release"), releases, ids="-".join)
+        @pytest.mark.parametrize(("kind", "release"), cases)
         def of_release(kind: str, release: str) -> None:
             with Failures() as failures:
                 for recording in recordings(kind):

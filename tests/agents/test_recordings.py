@@ -41,7 +41,7 @@ def test_a_recording_gives_its_golden_records(kind: str, recording: Path, return
 
 
 @pytest.mark.rule("Y1", "L5", "M7")
-@each_recording(*AGENTS)
+@each_recording(*AGENTS, wide=True)
 def test_the_records_do_not_depend_on_the_reads(kind: str, recording: Path, returncode: int) -> None:
     stdout, agent = recording.read_bytes(), AGENTS[kind]
     for full in (False, True):

@@ -121,7 +121,7 @@ def test_prompts_are_not_repeated(recording: Path, returncode: int) -> None:
 
 
 @pytest.mark.rule("X5")
-@each_recording("pi")
+@each_recording("pi", wide=True)
 def test_a_secret_in_any_field_of_a_line_is_masked(recording: Path, returncode: int) -> None:
     """Replace one string after another by a secret, and look for it in everything that the run shows."""
     lines = recording.read_bytes().splitlines(keepends=True)
