@@ -58,7 +58,7 @@ def test_a_damaged_recording_keeps_the_rules(agent: AgentLines, mutations: int, 
 @pytest.mark.rule("B1", "B2", "B3", "B4", "B5", "B6", "L5", "M7")
 @pytest.mark.parametrize("size", SIZES.values(), ids=map(str, SIZES))
 @pytest.mark.parametrize("flags", [0, PAYLOADS | MASKED])
-@pytest.mark.parametrize("one_in", [9, pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("one_in", [31, pytest.param(1, marks=pytest.mark.nightly)])
 @each_agent
 def test_what_grows_in_any_place_of_a_line_keeps_to_the_bounds(
     agent: AgentLines, flags: int, size: int, one_in: int

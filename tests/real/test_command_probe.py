@@ -36,7 +36,7 @@ class RealProgram(NamedTuple):
 
 
 def programs() -> Iterator[Any]:
-    """Yield every real CLI of this machine. The newest one of an agent belongs to the tests of every change."""
+    """Yield every real CLI of this machine. The newest Codex CLI belongs to the tests of every change."""
     codex = [(release.binary, str(release)) for release in installed()]
     claude = [(file, _directory(file, 3)) for file in reversed(claude_programs())]
     pi = [(file, _directory(file, 2)) for file in reversed(pi_programs())]
@@ -45,7 +45,7 @@ def programs() -> Iterator[Any]:
             yield pytest.param(None, id=kind, marks=without(PROGRAMS[kind]))
         for number, (file, release) in enumerate(found):
             path = node_path(file) if kind == "pi" else os.environ["PATH"]
-            marks = [pytest.mark.smoke] if number == 0 else []
+            marks = [pytest.mark.smoke] if (kind, number) == ("codex", 0) else []
             yield pytest.param(RealProgram(kind, file, path), id=f"{kind}-{release}", marks=marks)
 
 

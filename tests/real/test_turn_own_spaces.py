@@ -58,7 +58,7 @@ def commands(stage: Stage) -> dict[str, str]:
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("change", ["hook", "permissions", "space"])
-@pytest.mark.parametrize("resumed", [True, False])
+@pytest.mark.parametrize("resumed", [True, pytest.param(False, marks=pytest.mark.nightly)])
 @pytest.mark.usefixtures("any_sandbox")
 async def test_power_that_an_agent_gives_itself_is_refused(any_stage: Stage, change: str, resumed: bool) -> None:
     stage = any_stage

@@ -39,7 +39,9 @@ ALLOWED: dict[str, set[str]] = {
     "A file and a link to outside change places before any single system call",
     "The operation never leaves the root and never waits",
 )
-@pytest.mark.parametrize("back", [False, True], ids=["once", "to-and-fro"])
+@pytest.mark.parametrize(
+    "back", [pytest.param(False, id="once"), pytest.param(True, id="to-and-fro", marks=pytest.mark.nightly)]
+)
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_moment_is_the_wrong_one(kind: str, operation: str, back: bool, tmp_path: Path) -> None:
