@@ -6,15 +6,17 @@ Import only the standard library, for the reasons in `agent_program`.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 
-TYPE_CHECKING = False  # the import of typing would take most of the time
+TYPE_CHECKING = False  # these imports would take most of the time
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable
     from typing import Any, NoReturn
 
     Step = dict[str, Any]
+else:
+    import _signal as signal
 
 __all__ = ["ACTIONS"]
 
@@ -48,7 +50,7 @@ def _become_descendant(step: Step, writer: int) -> NoReturn:
     if step.get("daemon") and os.fork() != 0:
         os._exit(0)
     for name in step.get("ignore", ()):
-        signal.signal(signal.Signals[name], signal.SIG_IGN)
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
     nothing = os.open(os.devnull, os.O_RDWR)
     held = {1: step.get("hold_stdout"), 2: step.get("hold_stderr")}
     for number in (0, 1, 2):

@@ -12,17 +12,19 @@ from __future__ import annotations
 import itertools
 import os
 import resource
-import signal
 import stat
 import sys
 import time
 
-TYPE_CHECKING = False  # the import of typing would take most of the time
+TYPE_CHECKING = False  # these imports would take most of the time
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable
     from typing import Any, NoReturn
 
     Step = dict[str, Any]
+else:
+    import _signal as signal
 
 __all__ = ["ACTIONS", "main"]
 
@@ -118,6 +120,7 @@ def _read_prompt(_step: Step) -> None:
 
 def _write_facts(step: Step) -> None:
     import json  # noqa: PLC0415 - few agents need it
+    from signal import SIG_BLOCK, Signals, pthread_sigmask  # noqa: PLC0415 - the same
 
     facts = {
         "argv": sys.argv,
@@ -128,7 +131,7 @@ def _write_facts(step: Step) -> None:
         "parent": os.getppid(),
         "group": os.getpgrp(),
         "session": os.getsid(0),
-        "blocked": sorted(signal.Signals(number).name for number in signal.pthread_sigmask(signal.SIG_BLOCK, ())),
+        "blocked": sorted(Signals(number).name for number in pthread_sigmask(SIG_BLOCK, ())),
         "open_files": _open_files(),
     }
     _write_at_once(step["path"], json.dumps(facts))
@@ -186,7 +189,7 @@ def _exit(step: Step) -> NoReturn:
 
 
 def _die(step: Step) -> None:
-    number = signal.Signals[step.get("signal", "SIGKILL")]
+    number = getattr(signal, step.get("signal", "SIGKILL"))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if number not in (signal.SIGKILL, signal.SIGSTOP):
         signal.signal(number, signal.SIG_DFL)
@@ -196,12 +199,12 @@ def _die(step: Step) -> None:
 
 def _ignore_signals(step: Step) -> None:
     for name in step["signals"]:
-        signal.signal(signal.Signals[name], signal.SIG_IGN)
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
 
 
 def _exit_on_signal(step: Step) -> None:
     status = step.get("status", 1)
-    signal.signal(signal.Signals[step.get("signal", "SIGINT")], lambda *_: os._exit(status))
+    signal.signal(getattr(signal, step.get("signal", "SIGINT")), lambda *_: os._exit(status))
 
 
 def _close_stdout(_step: Step) -> None:

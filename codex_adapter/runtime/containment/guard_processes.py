@@ -4,11 +4,15 @@ A process that is forked here never returns to its parent's code, except process
 the guard. Only the standard library is used, and as little of it as possible: see `guard_program.py` (N2).
 """
 
-import contextlib
 import ctypes
 import os
-import signal
 import struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+else:
+    import _signal as signal  # `signal`, like `contextlib`, takes as long to import as the interpreter to start
 
 __all__ = [
     "become_subreaper",
@@ -20,10 +24,26 @@ __all__ = [
     "limit_open_files",
     "release_agent_pipes",
     "remove",
+    "signal",
     "start_remover",
+    "suppress",
     "wake_on_child",
     "write",
 ]
+
+
+class suppress:  # noqa: N801 - as that of contextlib
+    """A block that ends without an error if it raises one of these."""
+
+    def __init__(self, *errors: type[BaseException]) -> None:
+        self._errors = errors
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        return kind is not None and issubclass(kind, self._errors)
+
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
@@ -56,7 +76,7 @@ def limit_open_files(limits: str) -> None:
     import resource  # noqa: PLC0415 - few guards need it
 
     soft, _, hard = limits.partition(":")
-    with contextlib.suppress(ValueError):
+    with suppress(ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (int(soft), int(hard)))
 
 
@@ -92,7 +112,7 @@ def _wait_for_namespace(inside: int, control: int, alive: int, remover: int) -> 
             os.close(alive)
             os.waitpid(remover, 0)
     finally:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             if status < 0:
                 os.kill(inside, signal.SIGKILL)
                 os.waitpid(inside, 0)
@@ -124,21 +144,21 @@ def start_remover(control: int, file: str) -> tuple[int, int]:
 def cancel_remover(alive: int, remover: int) -> None:
     """End the remover without a removal, because the run may be started at another level."""
     if remover:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             os.write(alive, b"-")
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             os.close(alive)
             os.waitpid(remover, 0)  # inside the namespace it is not a child; its parent is the process outside
 
 
 def remove(file: str) -> None:
     """Remove a file and its directory, with all that the agent wrote to it."""
-    with contextlib.suppress(OSError):  # the adapter may have removed it already
+    with suppress(OSError):  # the adapter may have removed it already
         os.unlink(file)
     try:
         os.rmdir(os.path.dirname(file))
     except OSError:
-        with contextlib.suppress(Exception):
+        with suppress(Exception):
             import shutil  # noqa: PLC0415 - each run would wait for it
 
             shutil.rmtree(os.path.dirname(file), ignore_errors=True)

@@ -22,13 +22,10 @@ The states are starting, watching and ending. Any error leads to ending, which a
 no process of the run is left. It is 1 after `_PATIENCE` seconds without a process that could be killed (N2).
 """
 
-import contextlib
 import os
 import select
-import signal
 import struct
 import time
-from collections.abc import Iterable
 
 from codex_adapter.runtime.containment.guard_processes import (
     become_subreaper,
@@ -40,10 +37,16 @@ from codex_adapter.runtime.containment.guard_processes import (
     limit_open_files,
     release_agent_pipes,
     remove,
+    signal,
     start_remover,
+    suppress,
     wake_on_child,
     write,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["main"]
 
@@ -80,7 +83,7 @@ def main(arguments: list[str]) -> None:
         run.watch(woken)
     except OSError as error:
         if failure:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 run.send(failure, error.errno or 0)
         if failure == b"N":
             cancel_remover(alive, remover)
@@ -109,7 +112,7 @@ class _Run:
         if os.readlink("/proc/self") != str(own):
             raise FileNotFoundError
         # Not every kernel has this list. An open file can be read again after descriptors have run out.
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             self._children = os.open(f"/proc/self/task/{own}/children", os.O_RDONLY | os.O_CLOEXEC)
 
     def send(self, kind: bytes, number: int) -> None:
@@ -145,7 +148,7 @@ class _Run:
                     return
                 if self.agent:
                     # The agent may run as another user now, and the number may be invalid.
-                    with contextlib.suppress(OSError):
+                    with suppress(OSError):
                         os.kill(self.agent, message[1])
 
     def end(self) -> bool:
@@ -158,12 +161,12 @@ class _Run:
         deadline = time.monotonic() + _PATIENCE
         while True:
             before = len(self._killed)
-            with contextlib.suppress(OSError, MemoryError):
+            with suppress(OSError, MemoryError):
                 if self._reap() < 0:
                     return True
             progress = len(self._killed) != before
             found = False
-            with contextlib.suppress(MemoryError):
+            with suppress(MemoryError):
                 found = self._kill(deep=quiet > 2)
             if found or progress:
                 deadline = time.monotonic() + _PATIENCE
@@ -171,7 +174,7 @@ class _Run:
                 return False
             quiet = 0 if found else quiet + 1
             if quiet > 1:
-                with contextlib.suppress(OSError):
+                with suppress(OSError):
                     time.sleep(min(quiet, 50) / 1000)
 
     def _reap(self) -> int:
@@ -180,7 +183,7 @@ class _Run:
         Return 1 if more may have exited, 0 if not, -1 if no child is left. The number is limited, because processes may
         be replaced as fast as they are reaped.
         """
-        with contextlib.suppress(ChildProcessError):
+        with suppress(ChildProcessError):
             for _ in range(256):
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if pid == 0:
@@ -195,13 +198,13 @@ class _Run:
     def _kill(self, *, deep: bool) -> bool:
         """Send SIGKILL to all processes of the run. Return whether any process got it for the first time."""
         if self._cgroup:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 write(f"{self._cgroup}/cgroup.kill", "1")
         if self.agent:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 os.killpg(self.agent, signal.SIGKILL)  # it is not reaped yet, so its id is still valid
         if os.getpid() == 1:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 os.kill(-1, signal.SIGKILL)
             return False
         before = len(self._killed)
@@ -216,21 +219,21 @@ class _Run:
             self._kill_each(_descendants())
         return len(self._killed) > before
 
-    def _kill_each(self, pids: Iterable[int]) -> None:
+    def _kill_each(self, pids: "Iterable[int]") -> None:
         for pid in pids:
             if pid in self._killed:
                 continue
-            with contextlib.suppress(OSError):  # it has exited, or belongs to another user
+            with suppress(OSError):  # it has exited, or belongs to another user
                 os.kill(pid, signal.SIGKILL)
                 self._killed.add(pid)
 
 
 def _descendants() -> list[int]:
     children: dict[int, list[int]] = {}
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         for name in os.listdir("/proc"):
             if name.isdigit():
-                with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:
+                with suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:
                     parent = int(file.read().rpartition(b")")[2].split()[1])
                     children.setdefault(parent, []).append(int(name))
     found: list[int] = []
