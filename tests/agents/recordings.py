@@ -44,7 +44,7 @@ def each_recording(*kinds: str, wide: bool = False) -> Callable[[Callable[..., A
     A `wide` test costs much for each recording: the tests of every change have the newest release of each kind alone.
     """
     releases = dict.fromkeys((kind, recording.release) for kind in kinds for recording in recordings(kind))
-    newest = dict(releases)  # the last of a kind
+    newest = dict(tuple(releases))  # the last of a kind
     cases = [
         pytest.param(kind, release, marks=[pytest.mark.nightly] if wide and newest[kind] != release else [])
         for kind, release in releases
