@@ -270,10 +270,10 @@ def _close(_: Fake) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _bytes(data: bytes) -> Callable[[Fake], None]:
+def _bytes(data: bytes, times: int = 1) -> Callable[[Fake], None]:
     def say(_: Fake) -> None:
         try:
-            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.write(data * times)
             sys.stdout.buffer.flush()
         except BrokenPipeError:
             _close(_)
@@ -298,7 +298,7 @@ WRONG: Final[Mapping[str, Callable[[Any], None]]] = {
     "an id of another type": lambda fake: fake.tell({"id": {}, "result": 1}),
     "an error for no request": lambda fake: fake.tell({"id": None, "error": {"code": -32700, "message": "what"}}),
     "a broken error": lambda fake: fake.tell({"id": 2, "error": 5}),
-    "a line without an end": _bytes(b"x" * (65 * 1024 * 1024)),
+    "a line without an end": _bytes(b"x", 65 * 1024 * 1024),
     "nothing any more": _close,
     "an exit": lambda _: sys.exit(3),
     "a death": lambda _: signal.raise_signal(signal.SIGKILL),
