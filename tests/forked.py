@@ -80,7 +80,6 @@ class _Server:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = ours
         self._lock = threading.Lock()
-        self.owner = os.getpid()
         self._process = subprocess.Popen(
             [sys.executable, "-P", __file__, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
@@ -102,13 +101,16 @@ class _Server:
                 _adopt_orphans(False)
 
 
-_servers: list[_Server] = []
+_servers: dict[int, _Server] = {}
+"""By the id of the process that has started it; a process that the tests have forked needs its own."""
+_starting = threading.Lock()
 
 
 def _server() -> _Server:
-    if not _servers or _servers[0].owner != os.getpid():
-        _servers[:] = [_Server()]
-    return _servers[0]
+    with _starting:
+        if os.getpid() not in _servers:
+            _servers[os.getpid()] = _Server()
+        return _servers[os.getpid()]
 
 
 def _adopt_orphans(do: bool) -> None:

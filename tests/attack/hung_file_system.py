@@ -23,8 +23,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from ..needs import missing
-
 __all__ = ["EVERYTHING", "HungFileSystem", "hung_file_system"]
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -324,6 +322,8 @@ class HungFileSystem:
 @contextmanager
 def hung_file_system(path: Path) -> Iterator[HungFileSystem]:
     """Mount one on a new directory `path`; it answers until `hang` is called. Skip the test where none can be."""
+    from ..needs import missing
+
     path.mkdir()
     try:
         fuse = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)

@@ -362,7 +362,7 @@ def test_an_error_names_options_whatever_the_command(
 ) -> None:
     if command[0] == "turn" and words[0] == "--model":
         return
-    Path("work").mkdir()
+    Path("work").mkdir(exist_ok=True)
     done = attempt(*command, *words)
     assert done.status == 2
     assert done.complaint.startswith(named)
