@@ -54,15 +54,15 @@ class _Row:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
         if error is None:
             self._failures._passed += 1
-        elif isinstance(error, pytest.skip.Exception):
+            return True
+        if isinstance(error, pytest.skip.Exception):
             self._failures._skipped = error
-        elif isinstance(error, Exception):
-            name = self._name or "-".join(map(_shown, self._cells))
-            error.add_note(f"row: {name}")
+            return True
+        name = self._name or "-".join(map(_shown, self._cells))
+        error.add_note(f"row: {name}")
+        if isinstance(error, Exception):
             self._failures._found.append((name, error))
-        else:
-            return False
-        return True
+        return isinstance(error, Exception)
 
 
 def rows(
@@ -87,6 +87,8 @@ def rows(
         cells = tuple(given) if len(columns) > 1 else (given,)
         label = "-".join(str(ids(cell)) for cell in cells) if callable(ids) else label
         table.append((label, dict(zip(columns, cells, strict=True))))
+    if not table:
+        raise ValueError("a table without rows tests nothing")
 
     def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.iscoroutinefunction(test):

@@ -8,6 +8,8 @@ import pytest
 
 from ..affected import ROOT, TABLE, affected
 from ..gate import main
+from ..needs import has_no_such_case
+from ..rows import rows
 
 pytestmark = pytest.mark.rule("P6")
 
@@ -49,3 +51,22 @@ def test_a_change_is_tested_by_its_folder_and_one_of_all_by_all() -> None:
     assert affected(["codex_adapter/agents/pi/options.py"]) == sorted(TABLE["codex_adapter/agents/pi/"])
     assert affected(["docs/index.md", "codex_adapter/core/state.py"]) == ["tests"]
     assert affected(["docs/index.md", "tests/rows.py"]) == ["tests"]
+
+
+def test_a_table_names_each_row_that_failed_and_runs_all() -> None:
+    seen: list[int] = []
+
+    @rows("number", [1, 2, 3, 4], ids=str)
+    def case(number: int) -> None:
+        seen.append(number)
+        if number == 4:
+            has_no_such_case("four")
+        assert number != 2
+        assert number != 3, "three"
+
+    with pytest.raises(ExceptionGroup, match=r"^2 rows failed: 2, 3$") as caught:
+        case()
+    assert seen == [1, 2, 3, 4]
+    assert caught.value.exceptions[1].__notes__ == ["row: 3"]
+    with pytest.raises(ValueError, match="without rows"):
+        rows("number", [])
