@@ -21,7 +21,8 @@ NEEDS: Final = {
     "go": "Go: `apt-get install golang-go`",
     "jq": "jq: `apt-get install jq`",
     "namespaces": "namespaces: `sysctl user.max_user_namespaces=15000`, or run as root outside of a container",
-    "node": "Node.js and npm, which also install pi: `apt-get install nodejs npm`",
+    "node": "Node.js and npm: `apt-get install nodejs npm`",
+    "pi": "pi: `npm install -g @earendil-works/pi-coding-agent`",
     "root": "the rights of root: run as root",
     "shells": "other shells: `apt-get install busybox mksh zsh bubblewrap`",
     "system": "what another kernel, file system or release has: nothing can be installed",
@@ -29,7 +30,7 @@ NEEDS: Final = {
     "user": "an ordinary user: do not run as root",
 }
 """What some tests need, with the way to have it."""
-PROGRAMS: Final = {"codex": "codex", "claude_code": "claude", "pi": "node"}
+PROGRAMS: Final = {"codex": "codex", "claude_code": "claude", "pi": "pi"}
 """What the program of each kind of agent needs."""
 _PREFIX: Final = "needs "
 _NO_CASE: Final = "no case: "

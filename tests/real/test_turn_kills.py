@@ -38,7 +38,7 @@ pytestmark = [
                 without("bubblewrap", not all(map(shutil.which, ("bwrap", "socat")))),
             ],
         ),
-        pytest.param(play_pi, id="pi", marks=without("node", not pi_for_turns())),
+        pytest.param(play_pi, id="pi", marks=without("pi", not pi_for_turns())),
     ],
 )
 def test_a_conversation_goes_on_whenever_its_turns_are_killed(player: Any) -> None:

@@ -19,7 +19,7 @@ from .pi_stage import PiStage, pi_for_turns
 
 pytestmark = [pytest.mark.real, pytest.mark.rule("U17")]
 
-NONE = pytest.param(None, marks=without("node"))
+NONE = pytest.param(None, marks=without("pi"))
 
 
 @pytest.fixture(params=list[object](pi_for_turns()) or [NONE], ids=str)

@@ -24,7 +24,6 @@ __all__ = [
     "limit_open_files",
     "release_agent_pipes",
     "remove",
-    "signal",
     "start_remover",
     "suppress",
     "wake_on_child",

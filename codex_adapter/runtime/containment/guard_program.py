@@ -37,7 +37,6 @@ from codex_adapter.runtime.containment.guard_processes import (
     limit_open_files,
     release_agent_pipes,
     remove,
-    signal,
     start_remover,
     suppress,
     wake_on_child,
@@ -46,7 +45,10 @@ from codex_adapter.runtime.containment.guard_processes import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Iterable
+else:
+    import _signal as signal  # see `guard_processes.py`
 
 __all__ = ["main"]
 
