@@ -64,7 +64,7 @@ class Fault(NamedTuple):
             select.poll = self._poll(name)  # type: ignore[misc, assignment]
             return
         libc: Any = guard_processes._libc
-        target = {"": builtins, "os": os, "signal": guard_processes.signal, "time": time, "libc": libc}[space]
+        target = {"": builtins, "os": os, "signal": sys.modules["_signal"], "time": time, "libc": libc}[space]
         fail = self.minus_one if target is libc else self.error
         setattr(target, name, self.wrap(getattr(target, name), fail))
 
