@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from ..needs import without
+from ..needs import missing, without
 from ..protocols.rounds import Failure, play_all
 from .claude_stage import claude_for_turns
 from .pi_stage import pi_for_turns
-from .releases import installed
+from .releases import installed, sandbox_works
 from .turn_kills import Round, play, play_claude, play_pi, summary
 
 pytestmark = [
@@ -42,6 +42,8 @@ pytestmark = [
     ],
 )
 def test_a_conversation_goes_on_whenever_its_turns_are_killed(player: Any) -> None:
+    if player is play and not sandbox_works(installed()[0].binary):
+        missing("bubblewrap")
     results = list(play_all(map(Round.of, range(41, 42)), player, jobs=1))
     failed = [result for result in results if isinstance(result, Failure)]
     assert not failed, failed
