@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -28,7 +28,8 @@ def _descendant(directory: Path, step: Step, *more: Step) -> Iterator[tuple[subp
         try:
             yield process, pid
         finally:
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # the test may have ended it, and process 1 waits for it at any moment
+                os.kill(pid, signal.SIGKILL)
             process.kill()
 
 
