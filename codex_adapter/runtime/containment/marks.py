@@ -199,7 +199,9 @@ def _environment(pid: int) -> bytes | None:
             if start == end:
                 time.sleep(_EXECVE_SECONDS)
             if start == end != 0:  # the process has no variable, or the kernel had not copied them
-                return path.read_bytes()
+                found = path.read_bytes()
+                if found or _environment_range(pid) == (start, end):  # not in the next `execve`
+                    return found
     return None
 
 
