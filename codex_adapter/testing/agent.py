@@ -34,7 +34,7 @@ LONGEST_SHEBANG = 250
 """Bytes of a `#!` line that Linux does not truncate."""
 _VERSION = """\
 import sys
-if sys.argv[1:2] in (["--version"], ["-V"], ["-v"]):
+if sys.argv[1:2] in (["--version"], [{short!r}]):
     print({line!r})
     sys.exit()
 sys.path.append({home!r})"""
@@ -79,8 +79,8 @@ def write_agent(
     path = folder.absolute() / name
     home = str(Path(agent_steps.__file__).parent)
     steps = json.loads(msgspec.json.encode(list(script)))
-    line = f"codex-cli {version}" if version_line is None else version_line
-    code = [_first_lines(), _VERSION.format(line=line, home=home)]
+    short, line = ("-V", f"codex-cli {version}") if version_line is None else ("-v", version_line)
+    code = [_first_lines(), _VERSION.format(short=short, line=line, home=home)]
     # Modules are compiled once for all agents.
     if version_line is None:
         code += ["import agent_arguments", "agent_arguments.answer_at_once(sys.argv[1:])"]

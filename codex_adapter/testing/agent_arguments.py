@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False  # the import of typing would take most of the time
+TYPE_CHECKING = False  # this import would take most of the time
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
