@@ -47,7 +47,7 @@ TABLE: Final[dict[str, tuple[str, ...]]] = {
     "fixtures/": ("tests/agents", "tests/releases", "tests/house"),
     "tests/": ALL,
 }
-"""The tests of what is below a path. The longest path counts, and a folder of tests is its own."""
+"""The tests of what is below a path; the longest path counts. Other folders use the helpers of a folder of tests."""
 GATE: Final = "(not real or smoke) and not nightly and not attack"
 
 
@@ -55,8 +55,8 @@ def affected(changed: Iterable[str]) -> list[str]:
     """Return the paths of the tests that changes of these files can break."""
     found: set[str] = set()
     for name in changed:
-        if name.startswith("tests/") and name.count("/") > 1:
-            found |= {"/".join(name.split("/")[:2]), "tests/house"}
+        if name.startswith("tests/") and Path(name).name.startswith("test_"):
+            found |= {name if name.count("/") == 1 else "/".join(name.split("/")[:2]), "tests/house"}
         else:
             found |= set(TABLE[max((prefix for prefix in TABLE if name.startswith(prefix)), key=len)])
     return list(ALL) if found & set(ALL) else sorted(found)

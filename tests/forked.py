@@ -1,9 +1,9 @@
 """Start Python programs as processes without the time that an interpreter and its imports take.
 
-`Forked` is a `subprocess.Popen` for `python -m codex_adapter ...` and for scripts. The process is a fork of a server
-that has imported the package, so its start costs a twentieth of the CPU. All else is as of a new process: parent,
-process id, directory, environment, descriptors, signals, exit. Only the imports are not, nor what /proc shows as
-arguments and environment: they are the server's. A test whose subject is one of these starts the interpreter itself.
+`start` is `subprocess.Popen`, but `python -m codex_adapter ...` and scripts are forks of a server that has imported the
+package, so their start costs a twentieth of the CPU. All else is as of a new process: parent, process id, directory,
+environment, descriptors, signals, exit. Only the imports are not, nor what /proc shows as arguments and environment:
+they are the server's. A test whose subject is one of these starts the interpreter itself.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["Forked"]
+__all__ = ["start"]
 
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _LIMIT: Final = 1 << 20  # bytes of a request
@@ -36,24 +36,25 @@ _CORE: Final = resource.getrlimit(resource.RLIMIT_CORE)
 _LIBC: Final = ctypes.CDLL(None)
 
 
-class Forked(subprocess.Popen[bytes]):
+def start(words: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+    """Start a command like `subprocess.Popen`: as a fork wherever that is the same as a new process."""
+    return (_Forked if _can_fork(words, options) else subprocess.Popen)(list(words), **options)
+
+
+def _can_fork(words: Sequence[str], options: Mapping[str, object]) -> bool:
+    environment = options.get("env") or {}
+    assert isinstance(environment, Mapping)
+    return (
+        words[0] == sys.executable
+        and (words[1] == "-m" or str(words[1]).endswith(".py"))
+        and not options.keys() - {"cwd", "env", "stdin", "stdout", "stderr", "start_new_session", "bufsize"}
+        and not any(str(name).startswith(("PYTHON", "LC_")) and environment[name] for name in environment)
+        and resource.getrlimit(resource.RLIMIT_CORE) == _CORE
+    )
+
+
+class _Forked(subprocess.Popen[bytes]):
     """A process that runs `python ARGS`; the first argument is `-m`, with a module of the package, or a script."""
-
-    def __init__(self, args: list[str], **options: Any) -> None:
-        super().__init__(args, **options)
-
-    @staticmethod
-    def can_run(words: Sequence[object], options: Mapping[str, object]) -> bool:
-        """Whether a fork is the same as a new process for these arguments of `Popen`."""
-        environment = options.get("env") or {}
-        assert isinstance(environment, Mapping)
-        return (
-            words[0] == sys.executable
-            and (words[1] == "-m" or str(words[1]).endswith(".py"))
-            and not options.keys() - {"cwd", "env", "stdin", "stdout", "stderr", "start_new_session", "bufsize"}
-            and not any(str(name).startswith(("PYTHON", "LC_")) and environment[name] for name in environment)
-            and resource.getrlimit(resource.RLIMIT_CORE) == _CORE
-        )
 
     def _execute_child(self, args: list[str], *more: Any) -> None:
         (_, _, _, _, cwd, env, _, _, _, *ends, _, _, _, _, _, new_session, _) = more

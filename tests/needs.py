@@ -22,6 +22,7 @@ NEEDS: Final = {
     "jq": "jq: `apt-get install jq`",
     "namespaces": "namespaces: `sysctl user.max_user_namespaces=15000`, or run as root outside of a container",
     "node": "Node.js and npm: `apt-get install nodejs npm`",
+    "npm": "packages of npm: see that npm reaches its registry, and NODE_EXTRA_CA_CERTS",
     "pi": "pi: `npm install -g @earendil-works/pi-coding-agent`",
     "root": "the rights of root: run as root",
     "shells": "other shells: `apt-get install busybox mksh zsh bubblewrap`",

@@ -17,7 +17,7 @@ from ..needs import missing
 from ..runtime.survivors import Survivors
 from .launch import SURROUNDINGS, Surrounding, user_of
 
-__all__ = ["Scene", "launcher", "reason_to_skip", "scene_in"]
+__all__ = ["Scene", "launcher", "needs_surrounding", "scene_in"]
 
 _PATIENCE: Final = 150.0
 """Seconds for a command; the longest limit of its own is that of `demo`, 120 seconds."""
@@ -86,20 +86,20 @@ class Scene:
 
 
 @cache
-def reason_to_skip(name: str) -> str:
-    """Return why this machine does not allow the surrounding, an empty text where it does."""
+def needs_surrounding(name: str) -> None:
+    """Skip the test where this machine does not allow the surrounding."""
     with tempfile.TemporaryDirectory() as place:
         Path(place, "state").mkdir()
         done = subprocess.run([*launcher(name, place), "true"], check=False, capture_output=True, text=True)
     # A limit of processes may be too low for the first program already; what it does then is another test's matter.
-    return done.stderr.strip() if done.returncode == 77 else ""
+    if done.returncode == 77:
+        missing("root" if os.geteuid() else "system")
 
 
 @contextmanager
 def scene_in(name: str) -> Iterator[Scene]:
     """Give a scene in this surrounding and leave nothing of it; skip the test where this machine does not allow it."""
-    if reason_to_skip(name):
-        missing("root")
+    needs_surrounding(name)
     # Not in pytest's own directory, which other users cannot enter.
     with tempfile.TemporaryDirectory(prefix="attack-") as directory:
         place = Path(directory)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from codex_adapter.testing import Step, write_agent
 from tests.releases.codex.stage import ONLY_THE_WORKSPACE
 
-from ..forked import Forked
+from .. import forked
 from ..waiting import SOON, until
 
 __all__ = ["ADAPTER", "CANCELLED", "NEW_INTERPRETER", "Cli", "Done"]
@@ -85,9 +85,7 @@ class Cli:
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         if words[0] in ("run", "turn") and "-" not in words:  # what is piped to these is a part of the prompt
             streams["stdin"] = subprocess.DEVNULL
-        given = {"cwd": self.directory, "env": self.env, **streams, **options}
-        command = [*program, *words]
-        return (Forked if Forked.can_run(command, given) else subprocess.Popen)(command, **given)
+        return forked.start([*program, *words], **{"cwd": self.directory, "env": self.env, **streams, **options})
 
     def finish(self, process: subprocess.Popen[bytes], stdin: bytes | None = None) -> Done:
         """The rest of a command."""

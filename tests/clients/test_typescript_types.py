@@ -73,9 +73,9 @@ def tsc(generate: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> str:
             [*install, *generate.COMPILER], cwd=place, capture_output=True, text=True, timeout=60, check=False
         )
     except subprocess.TimeoutExpired:
-        missing("node")
+        missing("npm")
     if done.returncode:
-        missing("node")
+        missing("npm")
     return str(place / "node_modules" / ".bin" / "tsc")
 
 

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from codex_adapter.testing import ReadPrompt, Step, write_agent
 
+from .. import forked
 from ..cli.command import ADAPTER, Cli
 from ..cli.slow_clock import SLOW_CLOCK
-from ..forked import Forked
 from ..runtime.survivors import Survivors, temporary_files
 from ..waiting import SOON
 from .supervisor import Supervisor
@@ -90,8 +89,7 @@ class Workshop:
         errors = self.directory / f"stderr{len(self._daemons)}"
         words = [*self.command, *options]
         with errors.open("wb") as stderr:
-            given = {"cwd": self.directory, "env": self.env, "stderr": stderr, **popen}
-            process = (Forked if Forked.can_run(words, given) else subprocess.Popen)(words, **given)
+            process = forked.start(words, **{"cwd": self.directory, "env": self.env, "stderr": stderr, **popen})
         supervisor = Supervisor(process, our_stdin, our_stdout, errors)
         self._daemons.append(supervisor)
         return supervisor

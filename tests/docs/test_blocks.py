@@ -77,7 +77,8 @@ def test_no_block_is_without_a_check() -> None:
 def test_blocks_run_and_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     blocks = read_blocks(page)
     for program in NEEDED:
-        if shutil.which(program) is None and any(re.search(rf"\b{program}\b", block.text) for block in blocks):
+        commands = (f"{PROGRAMS.get(block.language, '')} {block.text}" for block in blocks)
+        if shutil.which(program) is None and any(re.search(rf"\b{program} ", command) for command in commands):
             missing(program)
     try:
         binary = find_binary(CodexConfig(), os.environ).path

@@ -50,7 +50,8 @@ def test_a_change_is_tested_by_its_folder_and_one_of_all_by_all() -> None:
     assert affected(["tests/cli/test_run.py"]) == ["tests/cli", "tests/house"]
     assert affected(["codex_adapter/agents/pi/options.py"]) == sorted(TABLE["codex_adapter/agents/pi/"])
     assert affected(["docs/index.md", "codex_adapter/core/state.py"]) == ["tests"]
-    assert affected(["docs/index.md", "tests/rows.py"]) == ["tests"]
+    assert affected(["tests/test_text.py"]) == ["tests/house", "tests/test_text.py"]
+    assert affected(["tests/cli/command.py"]) == affected(["docs/index.md", "tests/rows.py"]) == ["tests"]
 
 
 def test_a_table_names_each_row_that_failed_and_runs_all() -> None:

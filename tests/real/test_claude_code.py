@@ -28,8 +28,8 @@ from codex_adapter.hints import Hint
 from codex_adapter.testing import Answer, Message, ModelServer, RawItem, Scenario, Shell, Usage, answer, script
 from codex_adapter.testing.mcp_server import PIXEL
 
-from ..attack.scene import launcher, reason_to_skip
-from ..needs import missing, without
+from ..attack.scene import launcher, needs_surrounding
+from ..needs import without
 from ..waiting import SOON
 from .agents import claude_programs
 from .oracle import Oracle
@@ -169,8 +169,7 @@ async def test_a_run_whose_sandbox_cannot_start_fails(place: Place) -> None:
 
 @pytest.mark.rule("C4", "F11", "F12")
 def test_a_sandbox_without_namespaces_is_reported_in_mid_run_and_at_the_end(place: Place) -> None:
-    if reason_to_skip("no_namespaces"):
-        missing("root")
+    needs_surrounding("no_namespaces")
     adapter = (*launcher("no_namespaces", place.root), sys.executable, "-m", "codex_adapter")
     options = ("--agent", "claude_code", "--claude", str(place.program))
     with place.model(Shell("echo hello"), "Done.") as address:

@@ -15,7 +15,7 @@ import pytest
 
 from codex_adapter.testing import ModelServer, answer, script
 
-from ..needs import has_no_such_case
+from ..needs import missing
 from ..waiting import SOON
 from .agents import AGENTS
 from .oracle import Oracle
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.real, pytest.mark.rule("C9", "G1", "J4", "K4")]
 def test_each_run_completes_as_a_run_of_its_own_agent_and_leaves_nothing(runs: int) -> None:
     agents = [agent for agent in AGENTS if agent.program is not None]
     if len(agents) < 2:
-        has_no_such_case("fewer than two agents are installed")
+        missing("claude")
     kinds = {f"run-{number}": agents[number % len(agents)] for number in range(runs)}
     messages: list[tuple[str, dict[str, Any]]] = [("initialize", {"protocolVersion": "1.0", "clientInfo": {}})]
     for run_id, agent in kinds.items():

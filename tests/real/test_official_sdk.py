@@ -121,7 +121,7 @@ def sdk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = ["--no-audit", "--no-fund", "--ignore-scripts", "--omit=optional", "--prefix", str(place)]
     install = [npm, "install", *options, "@openai/codex-sdk@0.163.0"]
     if subprocess.run(install, cwd=place, capture_output=True, timeout=300, check=False).returncode:
-        missing("node")
+        missing("npm")
     return place
 
 

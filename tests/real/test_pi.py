@@ -57,7 +57,7 @@ def npm_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     try:
         yield install(PI, PI.versions[-1], directory).binary
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
-        missing("node")
+        missing("npm")
     finally:
         shutil.rmtree(directory)  # 350 MB
 

@@ -14,8 +14,7 @@ from codex_adapter.agents.codex.advice import ADVICE as OF_CODEX
 from codex_adapter.events import ToolCall
 from codex_adapter.testing import Shell, answer, script
 
-from ..attack.scene import launcher, reason_to_skip
-from ..needs import missing
+from ..attack.scene import launcher, needs_surrounding
 from .stage import Stage
 
 SANDBOX_FAILED = "codex sandbox cannot start: commands fail"
@@ -91,8 +90,7 @@ async def test_a_fork_has_the_mode_of_its_own_request(stage: Stage) -> None:
 @pytest.mark.smoke
 @pytest.mark.rule("C4", "C7", "F11", "F12")
 def test_a_sandbox_that_cannot_start_is_told_in_mid_run_and_at_the_end(stage: Stage) -> None:
-    if reason_to_skip("no_namespaces"):
-        missing("root")
+    needs_surrounding("no_namespaces")
     surrounded = launcher("no_namespaces", stage.root)
     env = {**os.environ, **stage.request().env}
     options = ("--codex", str(stage.release.binary), "--codex-home", str(stage.home))

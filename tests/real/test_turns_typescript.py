@@ -39,7 +39,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
         missing("node")
     install = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(place), *COMPILER]
     if subprocess.run(install, cwd=place, capture_output=True, timeout=300, check=False).returncode:
-        missing("node")
+        missing("npm")
     shutil.copy(EXAMPLE, place)
     compiler = place / "node_modules" / ".bin" / "tsc"
     done = subprocess.run([compiler, *OPTIONS, EXAMPLE.name], cwd=place, capture_output=True, text=True, check=False)

@@ -11,7 +11,7 @@ import pytest
 from codex_adapter.protocols.mailbox.layout import MailboxError, MailboxLayout, MailboxRefusal
 from codex_adapter.protocols.mailbox.session_store import SessionSettings, SessionStore
 
-from ...needs import has_no_such_case, without
+from ...needs import missing, without
 from .bench import Bench
 
 pytestmark = pytest.mark.rule("I12", "I15")
@@ -109,7 +109,7 @@ async def test_an_inbox_on_another_file_system_is_told(bench: Bench) -> None:
         elsewhere.mkdir()
         try:
             if elsewhere.stat().st_dev == bench.root.stat().st_dev:
-                has_no_such_case("one file system")
+                missing("system")
             bench.places.inbox.rmdir()
             bench.places.inbox.symlink_to(elsewhere)
             answer = bench.put("[MESSAGE]\nhi\n[/MESSAGE]\n")
