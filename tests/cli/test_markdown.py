@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable
-from types import FrameType
-from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -16,6 +12,7 @@ from markdown_it.token import Token
 from codex_adapter.cli.present.markdown import LONGEST, parse_markdown, web_address
 from tests.widths import thinned
 
+from ..counting import calls
 from ..rows import rows
 from .markdown_texts import EVERYTHING, PIECES, slow_texts
 
@@ -46,23 +43,6 @@ def parsed(text: str) -> list[Token]:
     tokens = parse_markdown(text)
     assert tokens is not None
     return flat(tokens)
-
-
-def calls(function: Callable[[], object]) -> int:
-    """How many functions are called meanwhile."""
-    number = 0
-
-    def count(_frame: FrameType, _event: str, _argument: Any) -> None:
-        nonlocal number
-        number += 1
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        function()
-    finally:
-        sys.setprofile(before)
-    return number
 
 
 @given(PIECES)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -12,7 +10,6 @@ from codex_adapter.core.masking.masker import Masker
 
 from ..rows import rows
 
-TRIES = 3
 SECRET = "correct-horse-battery-staple"
 HOSTILE = {
     "one long run": "a",
@@ -68,20 +65,14 @@ HOSTILE = {
 @pytest.mark.rule("X5")
 @rows("unit", HOSTILE.values(), ids=HOSTILE.keys())
 def test_masking_takes_time_linear_in_the_length_of_the_text(unit: str) -> None:
-    """64 times the text may take 64 times as long, with room for a busy machine; a quadratic time would be 4,096."""
-    # Lets every pattern and every form be tried.
-    ending = f" @ PRIVATE KEY----- earer :// {SECRET} %63 \\u0063 {SECRET.encode().hex()}"
-    masker = Masker([SECRET, "p@ss/word with signs"])
-    assert_takes_less(640 * seconds(masker, unit, 1 << 11, ending), masker, unit, 1 << 17, ending)
+    mask_a_long_text(unit, 1 << 19)
 
 
 @pytest.mark.rule("X5")
 @pytest.mark.nightly
 @pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE.keys())
-def test_four_mebibytes_cost_less_than_a_hundred_times_what_64_kibibytes_cost(unit: str) -> None:
-    ending = f" @ PRIVATE KEY----- earer :// {SECRET} %63 \\u0063 {SECRET.encode().hex()}"
-    masker = Masker([SECRET, "p@ss/word with signs"])
-    assert_takes_less(100 * seconds(masker, unit, 1 << 16, ending), masker, unit, 1 << 22, ending)
+def test_masking_takes_time_linear_in_the_length_of_four_mebibytes(unit: str) -> None:
+    mask_a_long_text(unit, 1 << 22)
 
 
 PROSE = "The quick brown fox jumps over the lazy dog, and runs on. "
@@ -89,6 +80,7 @@ MANY = [f"{number:04}-Zk3vQ9pL7xWc2RtY8mNb" for number in range(100)]
 
 
 @pytest.mark.rule("X5")
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "planted", [MANY[1].encode().hex(), MANY[1], "%30%30" + MANY[1][2:]], ids=["hex", "plain", "URL"]
 )
@@ -99,26 +91,26 @@ def test_one_secret_in_a_long_text_costs_hardly_more_than_none(planted: str) -> 
 
 
 @pytest.mark.rule("X5")
+@pytest.mark.nightly
 @pytest.mark.parametrize("ending", ["", MANY[1].encode().hex()], ids=["none", "hex"])
 def test_a_hundred_secrets_cost_hardly_more_than_a_few(ending: str) -> None:
     assert seconds(Masker(MANY), PROSE, 1 << 20, ending) < 10 * seconds(Masker(MANY[:3]), PROSE, 1 << 20, ending)
 
 
-def assert_takes_less(most: float, masker: Masker, unit: str, length: int, ending: str) -> None:
-    """Take the time of a long text once, and again only when it was too long."""
-    times = itertools.islice(every_time(masker, unit, length, ending), TRIES)
-    assert any(taken < most for taken in times)
+def mask_a_long_text(unit: str, length: int) -> None:
+    """Mask a text that nearly matches; what took more than linear time would not come to its end before the alarm."""
+    # Lets every pattern and every form be tried.
+    ending = f" @ PRIVATE KEY----- earer :// {SECRET} %63 \\u0063 {SECRET.encode().hex()}"
+    masked = Masker([SECRET, "p@ss/word with signs"]).mask((unit * (length // len(unit)))[:length] + ending)
+    assert SECRET not in masked
 
 
 def seconds(masker: Masker, unit: str, length: int, ending: str) -> float:
     """Return the least CPU time of three: other processes of the machine only ever add to it."""
-    return min(itertools.islice(every_time(masker, unit, length, ending), TRIES))
-
-
-def every_time(masker: Masker, unit: str, length: int, ending: str) -> Iterator[float]:
-    """Mask a text of this length again and again, and yield the CPU time in seconds of each time."""
     text = (unit * (length // len(unit)))[:length] + ending
-    while True:
+    times = []
+    for _ in range(3):
         start = time.process_time()
         masker.mask(text)
-        yield time.process_time() - start
+        times.append(time.process_time() - start)
+    return min(times)

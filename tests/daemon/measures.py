@@ -1,4 +1,4 @@
-"""Measure the memory and processor time of a daemon."""
+"""Measure the memory of a daemon, and how often it wakes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 from .supervisor import Supervisor
 
-__all__ = ["MIB", "cpu_seconds", "nothing_for", "peak"]
+__all__ = ["MIB", "nothing_for", "peak", "wakings"]
 
 MIB: Final = 1024 * 1024
 
@@ -20,10 +20,10 @@ def peak(pid: int) -> int:
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
 
-def cpu_seconds(pid: int) -> float:
-    """The time that a process has taken of the processor."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def wakings(pid: int) -> int:
+    """How often the threads of a process have begun to wait for something."""
+    texts = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/status")]
+    return sum(int(text.partition("\nvoluntary_ctxt_switches:")[2].split()[0]) for text in texts)
 
 
 def nothing_for(daemon: Supervisor, seconds: float) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import pytest
@@ -22,6 +21,7 @@ from codex_adapter.protocols.mailbox.messages import (
     ShowMessage,
 )
 
+from ...counting import calls
 from ...rows import rows
 from .answers_text import NAMES, block
 
@@ -93,29 +93,15 @@ def test_what_is_written_as_the_protocol_says_is_read_as_it_was_meant(
 )
 @rows("before", ["", "[RUN_COMMAND]\n", "[MESSAGE]\n\\", '[CREATE_FILE path="', "x [DONE] "])
 def test_the_work_grows_with_the_length_alone(piece: str, before: str) -> None:
-    """Counted are the lines of Python that are run; what a regular expression does in one of them is bounded by its
-    possessive repetitions, and what `find` and `count` do by the places that they are given, each passed once."""
+    """Counted are calls; what a regular expression does in one of them is bounded by its possessive repetitions, and
+    what `find` and `count` do by the places that they are given, each passed once."""
     behind = "\n[/RUN_COMMAND]\n[/MESSAGE]\n"
-    once, twice = (_lines_run((before + piece * count + behind).encode()) for count in (100, 200))
+    once, twice = (_work((before + piece * count + behind).encode()) for count in (100, 200))
     assert twice <= 2 * once + 100
 
 
-def _lines_run(data: bytes) -> int:
-    count = 0
-
-    def trace(_frame: object, event: str, _argument: object) -> object:
-        nonlocal count
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)  # type: ignore[arg-type]
-    try:
-        parse_answer(data)
-        ends_within_block(data)
-    finally:
-        sys.settrace(before)
-    return count
+def _work(data: bytes) -> int:
+    return calls(lambda: (parse_answer(data), ends_within_block(data)))
 
 
 @pytest.mark.nightly

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,7 @@ from codex_adapter.protocols.operations.policy import Policy, load_policy
 from codex_adapter.protocols.operations.text_pieces import Text
 from tests.protocols.operations.everyday_commands import EVERYDAY
 
+from ...counting import calls
 from ...rows import rows
 
 STANDARD = load_policy("standard", agents=known_places())
@@ -353,6 +353,4 @@ def test_under_the_permissive_policy_nearly_all_is_free() -> None:
 )
 def test_the_longest_text_is_judged_while_nobody_waits(piece: str) -> None:
     command = (piece * 4096)[:4096]
-    begun = time.process_time()
-    judge(STANDARD, ShellOperation(command=command))
-    assert time.process_time() - begun < 5
+    assert calls(lambda: judge(STANDARD, ShellOperation(command=command))) < 10_000_000
