@@ -281,7 +281,7 @@ def test_what_its_sandbox_leaves_writable_counts(place: Place) -> None:
     harness = ClaudeHarness(place.config)
     assert harness.writable(environment(permissions="read-only"), "/work", {}) == ()
     assert harness.writable(environment(permissions="full"), "/work", {}) == ()
-    assert harness.writable(EMPTY, "/work", {"TMPDIR": "/t"})[0] == "/work"
+    assert harness.writable(EMPTY, "/nowhere", {"TMPDIR": "/t"})[0] == "/nowhere"
     with pytest.raises(TurnError, match=r"The agent may write to settings\.json"):
         harness.writable(EMPTY, str(place.root), {})
 

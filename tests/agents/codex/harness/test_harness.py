@@ -357,8 +357,8 @@ def test_where_an_agent_may_write_is_told_where_something_confines_it(tmp_path: 
     place = Place(tmp_path)
     (place.own / "config.toml").write_text("sandbox_workspace_write.exclude_slash_tmp = true\n")
     asked = environment(permissions=permissions, env={"TMPDIR": "/of/space"})
-    found = CodexHarness(place.config).writable(asked, "/work", {"TMPDIR": "/of/turn"})
-    assert found == (() if permissions in ("read-only", "full") else ("/work", "/of/turn"))
+    found = CodexHarness(place.config).writable(asked, "/nowhere", {"TMPDIR": "/of/turn"})
+    assert found == (() if permissions in ("read-only", "full") else ("/nowhere", "/of/turn"))
 
 
 @pytest.mark.rule("U13", "Z11")
