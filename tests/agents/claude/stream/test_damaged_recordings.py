@@ -21,6 +21,8 @@ RECORDINGS = Path(__file__).parents[4] / "fixtures" / "claude_code"
 ROWS = [json.loads(line) for line in (RECORDINGS / "index.jsonl").read_text().splitlines()]
 NEWEST = ROWS[-1]["version"]
 
+MOST_PLACES = [12, pytest.param(150, marks=pytest.mark.nightly)]
+
 each_of_the_newest_release = pytest.mark.parametrize(
     ("file", "status"),
     [(RECORDINGS / NEWEST / f"{row['scenario']}.jsonl", row["returncode"]) for row in ROWS if row["version"] == NEWEST],
@@ -40,11 +42,12 @@ def decoded(reads: Iterable[bytes], returncode: int, *, full: bool = False) -> t
 
 @pytest.mark.rule("B2", "B3", "B4")
 @each_of_the_newest_release
-def test_a_long_string_in_any_field_keeps_the_bounds(file: Path, status: int) -> None:
+@pytest.mark.parametrize("most", MOST_PLACES)
+def test_a_long_string_in_any_field_keeps_the_bounds(file: Path, status: int, most: int) -> None:
     lines = file.read_bytes().splitlines(keepends=True)
     random = Random(file.stem)
     places = [(number, place) for number, line in enumerate(lines) for place in strings(json.loads(line))]
-    for number, place in random.sample(places, min(len(places), 40)):
+    for number, place in random.sample(places, min(len(places), most)):
         value = json.loads(lines[number])
         plant(value, place, "long " * 30_000)
         events, _ = decoded([*lines[:number], json.dumps(value).encode() + b"\n", *lines[number + 1 :]], status)
@@ -56,7 +59,7 @@ def test_a_long_string_in_any_field_keeps_the_bounds(file: Path, status: int) ->
 
 @pytest.mark.rule("L4", "AG3", "M9", "W1")
 @each_of_the_newest_release
-@pytest.mark.parametrize("most", [30, pytest.param(150, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("most", MOST_PLACES)
 def test_any_value_in_any_place_gives_whole_records(file: Path, status: int, most: int) -> None:
     lines = file.read_bytes().splitlines(keepends=True)
     random = Random(file.stem)
