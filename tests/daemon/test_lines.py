@@ -159,13 +159,20 @@ def test_a_line_may_come_in_single_bytes_and_many_lines_in_one_write(shared: Sup
         b'{"jsonrpc":"2.0","id":1,"method":"run/start","params":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
         b'{"jsonrpc":"2.0","id":1,"method":"run/start","params":' + b'{"a":' * 100_000 + b"1" + b"}" * 100_001,
         b'{"jsonrpc":"2.0","id":1,"method":"run/start","more":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
-        b"[" * (LONGEST - 1),
         b"Content-Length: 50\r",
         b"GET / HTTP/1.1\r",
     ],
     ids=lambda line: line[:30].decode("ascii", "backslashreplace"),
 )
 def test_what_is_no_json_is_answered_once(shared: Supervisor, line: bytes) -> None:
+    expect_a_refusal(shared, line)
+
+
+def test_the_longest_line_that_is_no_json_is_answered_once(shared: Supervisor) -> None:
+    expect_a_refusal(shared, b"[" * (LONGEST - 1))
+
+
+def expect_a_refusal(shared: Supervisor, line: bytes) -> None:
     before = len(shared.told)
     shared.send(line)
     shared.silence()

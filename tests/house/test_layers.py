@@ -166,7 +166,7 @@ def test_the_command_line_knows_an_agent_by_the_registry_alone(package: dict[str
 
 @pytest.mark.rule("P5")
 def test_each_module_says_what_it_is_for(package: dict[str, str]) -> None:
-    silent = [module for module, source in package.items() if not ast.get_docstring(_tree(source))]
+    silent = [module for module, source in package.items() if not ast.get_docstring(ast.parse(source))]
     assert not silent, _listed(silent)
 
 
@@ -182,11 +182,6 @@ def test_no_module_is_a_drawer_for_odds_and_ends(package: dict[str, str]) -> Non
     drawers = {"utils", "util", "helpers", "misc", "common"}
     found = [module for module in package if drawers & set(module.split("."))]
     assert not found, _listed(found)
-
-
-@functools.cache
-def _tree(source: str) -> ast.Module:
-    return ast.parse(source)
 
 
 def _listed(findings: list[str]) -> str:
@@ -207,21 +202,24 @@ def _may_import(module: str, name: str) -> bool:
     return layer in allowed
 
 
-def imports(module: str, source: str) -> Iterator[Import]:
+@functools.cache
+def imports(module: str, source: str) -> list[Import]:
     """Everything imported, anywhere in a module; relative names are made absolute."""
     parents = module.split(".")[:-1]
-    for node in ast.walk(_tree(source)):
+    found: list[Import] = []
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (Import(node.lineno, alias.name) for alias in node.names)
+            found += (Import(node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             above = parents[: len(parents) + 1 - node.level] if node.level else []
             origin = ".".join([*above, *([node.module] if node.module else [])])
-            yield from (Import(node.lineno, f"{origin}.{alias.name}") for alias in node.names)
+            found += (Import(node.lineno, f"{origin}.{alias.name}") for alias in node.names)
+    return found
 
 
 def _uses(source: str) -> Iterator[Import]:
     """Every dotted name that is read, and every plain name that is called."""
-    for node in ast.walk(_tree(source)):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Attribute):
             yield Import(node.lineno, ast.unparse(node))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

@@ -115,25 +115,21 @@ def _tests(root: Path) -> list[Path]:
 
 
 @functools.cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
-
-
-def _marks(path: Path) -> Iterator[str]:
+def _marks(path: Path) -> tuple[str, ...]:
     """The ids in every `pytest.mark.rule(...)` of a file."""
-    yield from _ids(_tree(path))
+    return tuple(_ids(ast.parse(path.read_text())))
 
 
 def _ids(tree: ast.AST) -> Iterator[str]:
     """The ids in every `pytest.mark.rule(...)`; one that is no plain text counts as the source it is."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.rule":
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "rule":
             yield from (_text(argument) or ast.unparse(argument) for argument in node.args)
 
 
 def _marks_in_gate(path: Path) -> Iterator[str]:
     """The ids that the tests of a file have when those are left out that `tox` does not run."""
-    tree = _tree(path)
+    tree = ast.parse(path.read_text())
     of_module = [node for node in tree.body if isinstance(node, ast.Assign) and "pytestmark" in ast.unparse(node)]
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):

@@ -8,18 +8,16 @@ from benchmarks.operations import MOST_TIMES, contents, create, read, size_in_js
 
 pytestmark = pytest.mark.rule("O10")
 
-CONTENTS = contents()
-
 
 @pytest.mark.parametrize("kind", ["ASCII", "one emoji", "no text"])
 def test_a_file_that_is_made_or_read_needs_less_than_three_times_its_size(kind: str) -> None:
-    content = CONTENTS[kind]
+    content = contents()[kind]
     assert create(content) < MOST_TIMES
     assert read(content) < MOST_TIMES
 
 
 def test_a_file_that_is_all_escapes_needs_less_than_three_times_what_it_has_in_json() -> None:
-    content = CONTENTS["escapes"]
+    content = contents()["escapes"]
     most = MOST_TIMES * size_in_json(content) / len(content)
     assert create(content) < most
     assert read(content) < most
