@@ -1,4 +1,4 @@
-"""Write, lock and remove files so that a killed process does no harm (C10, I12, I15, J12, O9, S10, Z9, Z10)."""
+"""Write and lock files so that a killed process does no harm (C10, I12, I15, J12, O9, S10, Z9)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from typing import Final
 __all__ = [
     "TEMPORARY_SUFFIX",
     "is_locked",
-    "make_private",
     "open_locked",
-    "remove_tree",
     "sync_directory",
     "write_all",
     "write_new",
@@ -110,50 +108,6 @@ def is_locked(fd: int) -> bool:
         return True
     fcntl.flock(fd, fcntl.LOCK_UN)  # at once: the next owner may wait for it
     return False
-
-
-def make_private(directory: Path) -> None:
-    """Create a directory for its owner alone, whatever the umask is. Keep an existing one. Raise OSError (Z9)."""
-    try:
-        directory.mkdir(mode=0o700)
-    except FileExistsError:
-        if not directory.is_dir():
-            raise
-    else:
-        directory.chmod(0o700)
-
-
-def remove_tree(path: Path) -> None:
-    """Remove a file, a link, or a directory with its content, whatever its permission bits are.
-
-    A missing path is not an error. Each directory is moved up to the top before it is emptied, so that no path is too
-    long and no recursion too deep. After a kill, another call removes the rest. Raise OSError (Z10).
-    """
-    if path.is_symlink() or not path.is_dir():
-        path.unlink(missing_ok=True)
-        return
-    waiting = [path]
-    while waiting:
-        directory = waiting.pop()
-        directory.chmod(0o700)
-        with os.scandir(directory) as found:
-            entries = list(found)
-        for entry in entries:
-            if not entry.is_dir(follow_symlinks=False):
-                Path(entry).unlink()
-            elif directory == path:
-                waiting.append(Path(entry))
-            else:
-                waiting.append(_move_up(Path(entry), path))
-        if directory != path:
-            directory.rmdir()
-    with suppress(FileNotFoundError):
-        path.rmdir()
-
-
-def _move_up(directory: Path, top: Path) -> Path:
-    directory.chmod(0o700)  # moving changes `..`, which needs write permission
-    return directory.rename(top / os.urandom(8).hex())
 
 
 def _remove(path: Path) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from typing_extensions import override
@@ -31,6 +30,7 @@ from codex_adapter.cli.present.run_narration import RunItem, RunNarrator
 from codex_adapter.cli.present.views import live_view
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.events import ToolCall
+from codex_adapter.own_directories import remove_tree
 
 __all__ = ["COMMAND"]
 
@@ -99,14 +99,16 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
 
 @contextmanager
 def _make_directory(*, keep: bool) -> Iterator[Path]:
-    with ExitStack() as leaving:
-        try:
-            root = tempfile.mkdtemp(prefix="codex-adapter-demo-")
-        except OSError:
-            raise UsageError("The temporary directory is not writable. Set TMPDIR to another directory") from None
-        if not keep:
-            leaving.callback(shutil.rmtree, root, ignore_errors=True)
+    try:
+        root = tempfile.mkdtemp(prefix="codex-adapter-demo-")
+    except OSError:
+        raise UsageError("The temporary directory is not writable. Set TMPDIR to another directory") from None
+    try:
         yield Path(root)
+    finally:
+        if not keep:
+            with suppress(OSError):
+                remove_tree(root)
 
 
 def _stage(agent: Agent, root: Path, binary: str | None) -> AbstractContextManager[Demo]:

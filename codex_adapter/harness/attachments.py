@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from codex_adapter.durable import remove_tree
+from codex_adapter.own_directories import remove_tree
 from codex_adapter.turn_errors import TurnError
 
 __all__ = ["Attachments", "Image", "link_images", "sort_attachments"]

@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from codex_adapter.durable import open_locked, remove_tree, write_new
+from codex_adapter.durable import open_locked, write_new
 from codex_adapter.harness.skills import copy_skill
 from codex_adapter.hints import ADVICE
+from codex_adapter.own_directories import remove_tree
 from codex_adapter.safe_read import NotRegularError, read_regular
 from codex_adapter.spaces import Skill
 from codex_adapter.turn_errors import TurnError

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
+from codex_adapter.durable import write_new
 from codex_adapter.spaces import Skill
 
 __all__ = ["copy_skill"]
@@ -30,8 +31,8 @@ def copy_skill(skill: Skill, skills: Path) -> None:
     # A JSON string is a YAML string.
     keys = (("name", skill.name), ("description", skill.description))
     front = "".join(f"{key}: {json.dumps(text, ensure_ascii=False)}\n" for key, text in keys)
-    file.chmod(0o600)
-    file.write_bytes(f"{_FENCE}\n{front}{_FENCE}\n{body}".encode())
+    file.unlink()
+    write_new(file, f"{_FENCE}\n{front}{_FENCE}\n{body}".encode())
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -7,13 +7,13 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from shutil import rmtree
-from typing import Final
+from typing import Final, NamedTuple
 
 import trio
 
 from codex_adapter.errors import BackendError
 from codex_adapter.file_systems import Inquiry, inquire
+from codex_adapter.own_directories import is_own_directory, make_directory, remove_empty, remove_tree
 from codex_adapter.runtime.containment.marks import directory_name, is_left_directory, is_of_this_boot
 
 __all__ = ["LONGEST_DIRECTORY", "left_directories", "private_directory", "private_file"]
@@ -31,7 +31,7 @@ async def private_file(mark: str, name: str, content: bytes) -> AsyncIterator[st
 
     Its directory is named by the run's mark. Raise `BackendError` (`io`) (S10).
     """
-    async with _removed(mark, name, content) as directory:
+    async with _removed(mark, (name, content)) as directory:
         yield str(directory / name)
 
 
@@ -46,61 +46,60 @@ async def private_directory(mark: str) -> AsyncIterator[str]:
         yield str(directory)
 
 
+class _Made(NamedTuple):
+    """A directory of a run: its path, its descriptor, and the names of our files in it."""
+
+    path: Path
+    descriptor: int
+    files: tuple[str, ...]
+
+    def remove(self) -> None:
+        """Remove it with its content, if only our files are left without further descriptors: they may have run out."""
+        try:
+            if not remove_empty(self.path, *self.files, within=self.descriptor):
+                with suppress(OSError):
+                    remove_tree(self.path)
+        finally:
+            os.close(self.descriptor)
+
+
 @asynccontextmanager
-async def _removed(mark: str, name: str | None = None, content: bytes = b"") -> AsyncIterator[Path]:
-    """Make the directory of a run, with the file `name` or empty, yield its path, and remove all of it on leaving."""
+async def _removed(mark: str, *files: tuple[str, bytes]) -> AsyncIterator[Path]:
+    """Make the directory of a run with these files, yield its path, and remove all of it on leaving."""
     try:
-        directory = await inquire(_make, directory_name(mark), name, content)
+        made = await inquire(_make, directory_name(mark), files)
     except OSError:
         raise _io_error() from None
     try:
-        yield directory
+        yield made.path
     finally:
         with trio.CancelScope(shield=True), suppress(BackendError):
-            await inquire(_remove_in_thread, directory, name, seconds=_LAST_PATIENCE)
+            await inquire(_remove_in_thread, made, seconds=_LAST_PATIENCE)
 
 
-def _make(inquiry: Inquiry, directory_name: str, name: str | None, content: bytes) -> Path:
+def _make(inquiry: Inquiry, directory_name: str, files: tuple[tuple[str, bytes], ...]) -> _Made:
     inquiry.at("temporary directory", os.environ.get("TMPDIR") or _SHORT_PLACE)
     directory = Path(tempfile.gettempdir(), directory_name)
-    if name is None and len(os.fsencode(directory)) > LONGEST_DIRECTORY:
+    if not files and len(os.fsencode(directory)) > LONGEST_DIRECTORY:
         directory = Path(_SHORT_PLACE, directory_name)
     for left in left_directories():
-        _remove(left)
-    # The mode is set again, whatever the umask is: the agent must be able to enter it, and no other user.
-    directory.mkdir(0o700)
+        with suppress(OSError):
+            remove_tree(left)
+    made = _Made(directory, make_directory(directory), tuple(name for name, _ in files))
     try:
-        directory.chmod(0o700)
-        if name is not None:
+        for name, content in files:
             _write(directory / name, content)
     except OSError:
-        _remove(directory, name)
+        made.remove()
         raise
     if inquiry.abandoned:
-        _remove(directory, name)
-    return directory
+        made.remove()
+    return made
 
 
-def _remove_in_thread(inquiry: Inquiry, directory: Path, name: str | None) -> None:
-    inquiry.at("temporary directory", str(directory))
-    _remove(directory, name)
-
-
-def _remove(directory: Path, name: str | None = None) -> None:
-    # `rmtree` needs descriptors, which may have run out.
-    if name is not None:
-        with suppress(OSError):
-            (directory / name).unlink()
-    with suppress(OSError):
-        directory.rmdir()
-        return
-    rmtree(directory, ignore_errors=True)
-    if directory.is_dir():
-        # A directory that its owner may not write to keeps its entries.
-        for place, _, _ in os.walk(directory):
-            with suppress(OSError):
-                os.chmod(place, 0o700)  # noqa: PTH101 - the walk yields strings
-        rmtree(directory, ignore_errors=True)
+def _remove_in_thread(inquiry: Inquiry, made: _Made) -> None:
+    inquiry.at("temporary directory", str(made.path))
+    made.remove()
 
 
 def _io_error() -> BackendError:
@@ -109,7 +108,11 @@ def _io_error() -> BackendError:
 
 
 def left_directories() -> list[Path]:
-    """Return the directories of dead adapters' runs on this machine that no guard has removed (S10)."""
+    """Return the directories of dead adapters' runs on this machine that no guard has removed (S10).
+
+    A name proves nothing, because an agent knows it and others can guess it: everything but a directory of this
+    user alone is left as it is.
+    """
     places = [_SHORT_PLACE]
     with suppress(OSError):
         places.append(tempfile.gettempdir())
@@ -117,7 +120,8 @@ def left_directories() -> list[Path]:
     for place in dict.fromkeys(places):
         with suppress(OSError):
             names = os.listdir(place)  # noqa: PTH208 - only names are needed, and there are many
-            found += [Path(place, name) for name in names if is_of_this_boot(name) and is_left_directory(name)]
+            named = [Path(place, name) for name in names if is_of_this_boot(name) and is_left_directory(name)]
+            found += filter(is_own_directory, named)
     return found
 
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from codex_adapter.durable import remove_tree
+from codex_adapter.own_directories import remove_tree
 from codex_adapter.spaces.errors import SpaceError
 from codex_adapter.spaces.state import TEMPORARY, State
 from codex_adapter.spaces.version_locks import read_locked_digests

@@ -11,7 +11,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from codex_adapter.durable import TEMPORARY_SUFFIX, make_private, open_locked, write_whole
+from codex_adapter.durable import TEMPORARY_SUFFIX, open_locked, write_whole
+from codex_adapter.own_directories import make_private
 from codex_adapter.spaces.errors import SpaceError
 
 __all__ = ["TEMPORARY", "State", "unwritable"]

@@ -8,7 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from codex_adapter.durable import make_private, remove_tree, write_all
+from codex_adapter.durable import write_all
+from codex_adapter.own_directories import make_private, remove_tree
 from codex_adapter.spaces.content import Content, NewFile, read_content
 from codex_adapter.spaces.errors import SpaceError
 from codex_adapter.spaces.retention import make_unused_name, mark_used, remove_unused

@@ -87,8 +87,9 @@ def write_agent(
     code += ["import agent_descendants, agent_program", f"agent_program.main({steps!r}, agent_descendants.ACTIONS)"]
     # Replace the file atomically: a run may be starting the previous one.
     draft = path.with_name(f".{name}.{os.getpid()}")
-    draft.write_text("\n".join([*code, ""]), encoding="utf-8")
-    draft.chmod(0o755)
+    with draft.open("w", encoding="utf-8") as file:
+        file.write("\n".join([*code, ""]))
+        os.fchmod(file.fileno(), 0o755)
     draft.replace(path)
     return str(path)
 

@@ -33,19 +33,18 @@ os.write(2, json.dumps(found).encode())
 
 VOCABULARY = {PACKAGE, *(f"{PACKAGE}.{name}" for name in ("errors", "events", "hints", "request", "tool_calls"))}
 FOR_AGENTS = {
-    f"{PACKAGE}.runtime.{name}"
+    f"{PACKAGE}.{name}"
     for name in (
-        *(
-            "agent_home",
-            "login_files",
-            "mount_notes",
-            "mount_targets",
-            "private_file",
-            "program_output",
-            "programs",
-            "releases",
-        ),
-        "request_files",
+        "own_directories",
+        "runtime.agent_home",
+        "runtime.login_files",
+        "runtime.mount_notes",
+        "runtime.mount_targets",
+        "runtime.private_file",
+        "runtime.program_output",
+        "runtime.programs",
+        "runtime.releases",
+        "runtime.request_files",
     )
 }
 NOT_OF_A_RUN = {
@@ -132,7 +131,7 @@ except ValueError:
     pass
 """
     modules = loaded(program, "", "-S")
-    assert ours(modules) == {
+    assert ours(modules) == {PACKAGE} | {
         f"{PACKAGE}.runtime.containment{name}" for name in ("", ".guard_program", ".guard_processes")
     }
     assert not {"socket", "subprocess", "selectors", "re", "typing", "pathlib", "dataclasses", "site"} & modules

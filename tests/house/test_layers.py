@@ -151,6 +151,18 @@ def test_only_the_command_line_and_programs_touch_the_terminal(package: dict[str
     assert not wrong, _listed(wrong)
 
 
+@pytest.mark.rule("S10", "Z10")
+def test_one_module_removes_directories_and_changes_modes_by_path(package: dict[str, str]) -> None:
+    wrong = [
+        f"{module}:{line} uses {name}"
+        for module, source in package.items()
+        for line, name in [*_uses(source), *imports(module, source)]
+        if name.rpartition(".")[2] in {"chmod", "lchmod", "removedirs", "rmtree"}
+        and module != f"{PACKAGE}.own_directories"
+    ]
+    assert not wrong, _listed(wrong)
+
+
 @pytest.mark.rule("P3", "C23")
 def test_the_command_line_knows_an_agent_by_the_registry_alone(package: dict[str, str]) -> None:
     words = ("backend.codex", "agent_api.", f"{PACKAGE}.agents.codex", "codex_home")

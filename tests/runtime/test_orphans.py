@@ -157,7 +157,7 @@ async def test_directories_of_killed_adapters_are_removed(tmp_path: Path, monkey
     gone = mine.replace("-", "-9", 1)
     marks = (mine, gone, of_another_machine(mine), of_another_machine(gone), "of-somebody-else")
     for mark in marks:
-        (tmp_path / name_of(mark)).mkdir()
+        (tmp_path / name_of(mark)).mkdir(0o700)
         (tmp_path / name_of(mark) / "file").touch()
     await end_orphans()
     assert {path.name for path in tmp_path.iterdir()} == {name_of(mark) for mark in marks if mark != gone}
@@ -186,7 +186,7 @@ async def test_a_run_leaves_the_directories_of_other_machines_alone(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     gone = new_mark().replace("-", "-9", 1)
     for mark in (gone, of_another_machine(gone)):
-        (tmp_path / name_of(mark)).mkdir()
+        (tmp_path / name_of(mark)).mkdir(0o700)
     async with private_file(new_mark(), "output-schema.json", b"{}"):
         pass
     assert [path.name for path in tmp_path.iterdir()] == [name_of(of_another_machine(gone))]

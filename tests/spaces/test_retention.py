@@ -13,7 +13,7 @@ from threading import Thread
 
 import pytest
 
-from codex_adapter.durable import remove_tree
+from codex_adapter.own_directories import remove_tree
 from codex_adapter.spaces import prepare, resolve
 from codex_adapter.spaces.content import read_content
 from codex_adapter.spaces.retention import KEPT_FOR, MOST_REMOVED, mark_used
@@ -163,14 +163,13 @@ def test_what_cannot_be_removed_fails_no_turn_and_is_in_nobodys_way(
     stuck, old = begin(home, "1"), begin(home, "2")
     for copy in (stuck, old):
         let_pass(copy)
-    chmod = Path.chmod
 
-    def refusing(path: Path, mode: int) -> None:
+    def refusing(path: Path) -> None:
         if (path / "AGENTS.md").exists() and (path / "AGENTS.md").read_text() == "1":
             raise PermissionError
-        chmod(path, mode)
+        remove_tree(path)
 
-    monkeypatch.setattr(Path, "chmod", refusing)
+    monkeypatch.setattr("codex_adapter.spaces.retention.remove_tree", refusing)
     for number in range(3, 3 + 2 * MOST_REMOVED):
         begin(home, str(number))
     assert old not in copies(home)

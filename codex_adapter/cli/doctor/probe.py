@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -23,6 +22,7 @@ from codex_adapter.cli.present.lines import printable
 from codex_adapter.cli.present.views import is_for_a_program
 from codex_adapter.cli.signals import StopSignals
 from codex_adapter.findings import Finding, Verdict
+from codex_adapter.own_directories import remove_tree
 
 __all__ = ["Summary", "probe"]
 
@@ -93,7 +93,8 @@ def _make_directory() -> Iterator[Path]:
     try:
         yield Path(root)
     finally:
-        shutil.rmtree(root, ignore_errors=True)
+        with suppress(OSError):
+            remove_tree(root)
 
 
 def _lines(records: Sequence[_Record]) -> bytes:

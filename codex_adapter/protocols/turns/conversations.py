@@ -12,7 +12,8 @@ from typing import Final
 
 import msgspec
 
-from codex_adapter.durable import make_private, remove_tree, write_whole
+from codex_adapter.durable import write_whole
+from codex_adapter.own_directories import make_private, remove_tree
 from codex_adapter.safe_read import NotRegularError, read_regular
 
 __all__ = ["ABANDONED", "Conversation", "Conversations"]

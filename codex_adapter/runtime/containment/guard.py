@@ -10,6 +10,8 @@ import sys
 
 if __name__ == "__main__":
     # The guard does not import the package, which would load many modules that it does not need.
-    package = sys.modules["codex_adapter.runtime.containment"] = type(sys)("codex_adapter.runtime.containment")
-    package.__path__ = [__file__.rpartition("/")[0]]
+    place = __file__.rpartition("/")[0]
+    for name, directory in (("codex_adapter", f"{place}/../.."), ("codex_adapter.runtime.containment", place)):
+        package = sys.modules[name] = type(sys)(name)
+        package.__path__ = [directory]
     __import__("codex_adapter.runtime.containment.guard_program", fromlist=["main"]).main(sys.argv[1:])

@@ -151,16 +151,11 @@ def cancel_remover(alive: int, remover: int) -> None:
 
 
 def remove(file: str) -> None:
-    """Remove a file and its directory, with all that the agent wrote to it."""
-    with suppress(OSError):  # the adapter may have removed it already
-        os.unlink(file)
-    try:
-        os.rmdir(os.path.dirname(file))
-    except OSError:
-        with suppress(Exception):
-            import shutil  # noqa: PLC0415 - each run would wait for it
+    """Remove the directory of a file, with all that the agent wrote to it."""
+    from codex_adapter.own_directories import remove_tree  # noqa: PLC0415 - each run would wait for it
 
-            shutil.rmtree(os.path.dirname(file), ignore_errors=True)
+    with suppress(OSError):
+        remove_tree(os.path.dirname(file))
 
 
 def wake_on_child() -> int:

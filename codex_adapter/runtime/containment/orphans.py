@@ -8,10 +8,10 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from shutil import rmtree
 
 import msgspec
 
+from codex_adapter.own_directories import remove_tree
 from codex_adapter.runtime.containment.cgroup import left_cgroups, remove_stranded_cgroups
 from codex_adapter.runtime.containment.exits import open_pidfd
 from codex_adapter.runtime.containment.kill_all import kill_until_none_is_found
@@ -43,7 +43,8 @@ async def end_orphans() -> list[Orphan]:
         await cgroup.aclose()
     await kill_until_none_is_found(_kill)
     for directory in left_directories():
-        rmtree(directory, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            remove_tree(directory)
     remove_left_targets()
     remove_stranded_cgroups()
     return orphans()

@@ -8,8 +8,8 @@ from typing import Final
 
 from typing_extensions import override
 
-from codex_adapter.durable import remove_tree
 from codex_adapter.harness.conversation_home import ConversationHome, starts_with_line
+from codex_adapter.own_directories import remove_tree
 from codex_adapter.spaces import Skill
 
 __all__ = ["CodexHome"]
