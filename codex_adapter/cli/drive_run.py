@@ -27,6 +27,7 @@ from codex_adapter.file_systems import Inquiry, inquire
 from codex_adapter.records import split_batch
 
 if TYPE_CHECKING:
+    from codex_adapter.cli.output_file import OutputFile
     from codex_adapter.cli.present.run_narration import RunItem
 
 __all__ = ["Opening", "drive_run", "exit_status", "explain"]
@@ -49,7 +50,7 @@ async def drive_run(
     *,
     form: str,
     quiet: bool = False,
-    last_message: str | None = None,
+    last_message: OutputFile | None = None,
     names: OptionNames,
 ) -> int:
     """Show one run from its start to its completion, and return its exit status (W3, E1, E2, E4).
@@ -123,18 +124,16 @@ async def _forward(run: RunHandle, view: View[RunItem], output: Output) -> None:
                 return
 
 
-async def _write_answer(file: str, outcome: Completion | AdapterError, stop: StopSignals) -> bool:
+async def _write_answer(file: OutputFile, outcome: Completion | AdapterError, stop: StopSignals) -> bool:
     """Write the final text to a file, which is empty for a run without one. Report a failure and return False.
 
     Stop waiting for a file system that does not answer after a few seconds, or when a signal arrives.
     """
-    from codex_adapter.cli.replacement import replace_file  # noqa: PLC0415 - most runs need no file
-
     text = (outcome.final_text if isinstance(outcome, Completion) else None) or ""
 
     def write(inquiry: Inquiry) -> None:
-        inquiry.at("file of --last-message", file)
-        replace_file(file, text.encode())
+        inquiry.at("file of --last-message", file.path)
+        file.write(text.encode())
 
     with nullcontext() if stop.exit_status else stop.interrupting():
         try:

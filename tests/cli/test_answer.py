@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import stat
 from pathlib import Path
@@ -13,10 +12,9 @@ import pytest
 
 from codex_adapter.cli.option_names import name_time_limits
 from codex_adapter.hints import ADVICE
-from codex_adapter.testing import Exit, Hang, PrintJson, ReadPrompt, Step, WaitFor, WriteFile
+from codex_adapter.testing import Exit, Hang, PrintJson, ReadPrompt, Step, WriteFile
 from codex_adapter.testing.thread_lines import agent_message, thread_started, turn_completed, turn_started
 
-from ..waiting import until
 from .command import Cli
 
 GOOD: tuple[Step, ...] = (
@@ -105,29 +103,6 @@ def test_what_is_not_a_file_is_refused_before_the_run(cli: Cli, kind: str) -> No
     assert (done.status, done.stdout) == (2, b"")
     assert "--last-message must be a regular file" in done.complaint
     assert not (cli.directory / "started").exists()
-
-
-@pytest.mark.rule("C6", "E4")
-@pytest.mark.parametrize("interrupted", [False, True])
-@pytest.mark.fault(
-    "consumer",
-    "`--last-message` becomes a FIFO during the run",
-    "The command stops waiting after a time limit or at a signal",
-)
-def test_an_answer_that_waits_for_ever_is_given_up(cli: Cli, interrupted: bool) -> None:
-    agent = cli.agent(*GOOD[:-1], WriteFile("started"), WaitFor("go"), GOOD[-1])
-    with cli.start("run", "--codex", agent, "--last-message", "answer", "x") as process:
-        until((cli.directory / "started").exists)
-        os.mkfifo(cli.directory / "answer")
-        (cli.directory / "go").touch()
-        assert process.stdout is not None
-        while b'"completion"' not in (line := process.stdout.readline()):
-            assert line
-        if interrupted:
-            process.send_signal(signal.SIGTERM)
-        done = cli.finish(process)
-    assert done.status == (143 if interrupted else 125)
-    assert interrupted or done.complaint.startswith("--last-message: the file cannot be written (")
 
 
 @pytest.mark.rule("C6")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
-from typing import Final
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import trio
 from msgspec.structs import replace
@@ -15,13 +16,17 @@ from codex_adapter.agent import Agent
 from codex_adapter.cli.agent_options import examples_for, find_agents, the_agent
 from codex_adapter.cli.arguments import Command, Parser
 from codex_adapter.cli.drive_run import drive_run
-from codex_adapter.cli.errors import UsageError, report_error
+from codex_adapter.cli.errors import report_error
 from codex_adapter.cli.option_names import OptionNames
 from codex_adapter.cli.output import Output
 from codex_adapter.cli.present.views import effective_form, run_view
 from codex_adapter.cli.run.options import add_options, read_request
 from codex_adapter.cli.signals import StopSignals
+from codex_adapter.core.extension_keys import ADD_DIRS
 from codex_adapter.file_systems import Inquiry, inquire
+
+if TYPE_CHECKING:
+    from codex_adapter.cli.output_file import OutputFile
 
 __all__ = ["COMMAND"]
 
@@ -69,12 +74,13 @@ def _parser(words: Sequence[str]) -> Parser:
 async def _perform(options: argparse.Namespace, output: Output, stop: StopSignals) -> int:
     form = effective_form(options.format, output)
     agent = the_agent(options)
+    answer = _answer_file(options.last_message)
 
     @asynccontextmanager
     async def opening() -> AsyncIterator[RunHandle]:
-        if options.last_message is not None:
-            await _require_replaceable(options.last_message)
         request, config = await read_request(options, agent)
+        if answer is not None:
+            await _prepare(answer, request)
         # A person needs the commands to follow the run. A program can request them.
         if form == "pretty":
             config = replace(config, tool_payloads="full")
@@ -90,22 +96,31 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
         stop,
         form=form,
         quiet=options.quiet,
-        last_message=options.last_message,
+        last_message=answer,
         names=OptionNames(agent.options, options),
     )
 
 
-async def _require_replaceable(last_message: str) -> None:
-    """Raise `UsageError` if the final text cannot be written to a file. Opening a pipe could block forever (C6)."""
-    from codex_adapter.cli.replacement import is_replaceable  # noqa: PLC0415 - most runs need no file
+def _answer_file(path: str | None) -> OutputFile | None:
+    if path is None:
+        return None
+    from codex_adapter.cli.output_file import OutputFile  # noqa: PLC0415 - most runs need no file
 
-    def look(inquiry: Inquiry) -> bool:
-        with suppress(OSError):  # the current directory does not exist
-            inquiry.at("file of --last-message", last_message)
-        return is_replaceable(last_message)
+    return OutputFile(path, "--last-message")
 
-    if not await inquire(look):
-        raise UsageError("--last-message must be a regular file in an existing directory. Specify the path of a file")
+
+async def _prepare(answer: OutputFile, request: RunRequest) -> None:
+    """Open the directory of the final text before the agent can change the way to it. Raise `UsageError` (C25)."""
+    place = request.working_dir or "."
+    more = request.extensions.get(ADD_DIRS)
+    added = [each for each in more if isinstance(each, str)] if isinstance(more, list) else []
+    writes = [place, *(str(Path(place, each)) for each in added)]
+
+    def prepare(inquiry: Inquiry) -> None:
+        inquiry.at("file of --last-message", answer.path)
+        answer.prepare(writes)
+
+    await inquire(prepare)
 
 
 async def _report_notice(agent: Agent, request: RunRequest) -> None:

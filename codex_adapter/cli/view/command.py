@@ -130,17 +130,17 @@ async def _write_page(file: str, out: str, output: Output) -> None:
 
 async def _put(content: bytes, out: str, remarks: Iterable[str], output: Output) -> None:
     """Write a page to its file or to standard output, and print the path of the file."""
-    from codex_adapter.cli.replacement import replace_file  # noqa: PLC0415 - for pages only
+    from codex_adapter.cli.output_file import OutputFile  # noqa: PLC0415 - for pages only
 
     if out == "-":
         await output.write(content)
     else:
         try:
-            target = await work_through(replace_file, out, content)
+            target = await work_through(OutputFile(out, "--html: OUT").write, content)
         except (OSError, ValueError) as error:
             reason = os.strerror(getattr(error, "errno", None) or errno.EINVAL)
             raise UsageError(f"--html: OUT cannot be written ({reason}). Specify another file") from None
-        await output.write(f"The page is in {printable(str(target))}\n".encode(errors="backslashreplace"))
+        await output.write(f"The page is in {printable(target)}\n".encode(errors="backslashreplace"))
     for remark in remarks:
         report_error(remark)
 

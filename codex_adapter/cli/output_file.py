@@ -1,0 +1,161 @@
+"""Write the file of an option, such as `--last-message`, at its path and never where a link leads (C25).
+
+An agent writes to the directory where it works, and a repository brings links along. So the directory is opened before
+the run, and the file is made there by its descriptor: whatever is at its name in the end is replaced, not followed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from codex_adapter.cli.errors import UsageError
+from codex_adapter.cli.present.lines import printable
+from codex_adapter.durable import write_all
+
+__all__ = ["OutputFile"]
+
+_DIRECTORY: Final = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+_MOST_STEPS: Final = 4096
+
+
+class OutputFile:
+    """A regular file, or a character device, that is written at the end of a command. `option` names it in errors."""
+
+    def __init__(self, path: str, option: str) -> None:
+        self.path = path
+        self._option = option
+        self._directory = -1
+        self._name = ""
+        self._mode = 0o600
+        self._is_device = False
+
+    def prepare(self, agent_writes: Iterable[str] = (".",)) -> None:
+        """Open the directory of the file, before an agent can change the way to it.
+
+        Links in these directories are refused, and in those where other users may write. Raise `UsageError`, and
+        OSError if the system fails. Block on the file system (C25).
+        """
+        hostile = [Path(place).resolve() for place in agent_writes]
+        directory, self._name = os.path.split(self.path)
+        if self._name in ("", ".", ".."):
+            raise self._refusal()
+        self._directory = self._walk(directory, hostile)
+        try:
+            found = os.lstat(self._name, dir_fd=self._directory)
+        except FileNotFoundError:
+            if not os.access(f"/proc/self/fd/{self._directory}", os.W_OK | os.X_OK):
+                raise self._refusal() from None
+            return
+        if stat.S_ISLNK(found.st_mode):
+            self._is_device = not self._is_hostile(self._directory, hostile) and _is_device(self.path)
+            if not self._is_device:
+                raise self._link(Path(self.path))
+        elif stat.S_ISREG(found.st_mode):
+            self._mode = stat.S_IMODE(found.st_mode) & 0o777
+        else:
+            self._is_device = stat.S_ISCHR(found.st_mode)
+            if not self._is_device:
+                raise self._refusal()
+
+    def write(self, content: bytes) -> str:
+        """Write the file, whole or not at all, and return its real path.
+
+        An existing file keeps the permission bits that it had; only its owner can read a new file. The content is not
+        synced: the end of a run must not wait for a slow disk. Raise as `prepare`, which is called if it was not.
+        """
+        if self._directory < 0:
+            self.prepare()
+        if self._is_device:
+            self._fill(os.open(self.path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC), content, None)
+            return self.path
+        temporary = f".codex-adapter-{os.urandom(8).hex()}.tmp"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(temporary, flags, 0o600, dir_fd=self._directory)
+        try:
+            self._fill(descriptor, content, self._mode)
+            os.replace(temporary, self._name, src_dir_fd=self._directory, dst_dir_fd=self._directory)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary, dir_fd=self._directory)
+            raise
+        return str(_real_path(self._directory) / self._name)
+
+    def close(self) -> None:
+        """Release the directory."""
+        if self._directory >= 0:
+            os.close(self._directory)
+            self._directory = -1
+
+    def _walk(self, path: str, hostile: list[Path]) -> int:
+        """Return a descriptor of a directory, to which links lead only from directories that are not hostile."""
+        waiting = path.split("/")[::-1]
+        current = os.open("/" if path.startswith("/") else ".", _DIRECTORY)
+        try:
+            for _ in range(_MOST_STEPS):
+                if not waiting:
+                    return current
+                following = self._step(current, waiting, hostile)
+                os.close(current)
+                current = following
+        except (FileNotFoundError, NotADirectoryError):
+            os.close(current)
+            raise self._refusal() from None
+        except BaseException:
+            os.close(current)
+            raise
+        os.close(current)
+        raise self._refusal()
+
+    def _step(self, current: int, waiting: list[str], hostile: list[Path]) -> int:
+        """Return a descriptor for the next part of a path. The target of a link becomes a part of the path."""
+        name = waiting.pop() or "."
+        if not stat.S_ISLNK(os.lstat(name, dir_fd=current).st_mode):
+            return os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=current)
+        if self._is_hostile(current, hostile):
+            raise self._link(_real_path(current) / name)
+        target = os.readlink(name, dir_fd=current)
+        waiting += target.split("/")[::-1]
+        return os.open("/" if target.startswith("/") else ".", _DIRECTORY, dir_fd=current)
+
+    @staticmethod
+    def _is_hostile(directory: int, hostile: list[Path]) -> bool:
+        found, place = os.fstat(directory), _real_path(directory)
+        others = stat.S_IWOTH | (stat.S_IWGRP if found.st_gid != os.getegid() else 0)
+        return (
+            found.st_uid not in (0, os.geteuid())
+            or bool(found.st_mode & others)
+            or any(place.is_relative_to(root) for root in hostile)
+        )
+
+    @staticmethod
+    def _fill(descriptor: int, content: bytes, mode: int | None) -> None:
+        try:
+            write_all(descriptor, content)
+            if mode is not None:
+                os.fchmod(descriptor, mode)  # regardless of the umask
+        finally:
+            os.close(descriptor)
+
+    def _refusal(self) -> UsageError:
+        return UsageError(f"{self._option} must be a regular file in an existing directory. Specify the path of a file")
+
+    def _link(self, link: Path) -> UsageError:
+        return UsageError(
+            f"{self._option}: {printable(str(link))} is a link, which another program may have made. "
+            "Specify the path to which it leads"
+        )
+
+
+def _real_path(directory: int) -> Path:
+    return Path(f"/proc/self/fd/{directory}").readlink()
+
+
+def _is_device(path: str) -> bool:
+    with suppress(OSError):
+        return Path(path).is_char_device()
+    return False
