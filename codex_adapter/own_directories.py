@@ -31,9 +31,19 @@ def make_directory(path: str | os.PathLike[str]) -> int:
 
 
 def make_private(path: str | os.PathLike[str]) -> None:
-    """Make a directory for its owner alone, whatever the umask is. Keep an existing one. Raise OSError (Z9)."""
+    """Make a directory, and those above it that are missing, for its owner alone, whatever the umask is.
+
+    Keep an existing one. Raise OSError (C22, Z9).
+    """
     try:
-        os.close(make_directory(path))
+        try:
+            os.close(make_directory(path))
+        except FileNotFoundError:
+            above = os.path.dirname(path)
+            if above in ("", path):
+                raise
+            make_private(above)
+            os.close(make_directory(path))
     except FileExistsError:
         if not os.path.isdir(path):
             raise

@@ -6,6 +6,7 @@ the run, and the file is made there by its descriptor: whatever is at its name i
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterable
@@ -17,10 +18,29 @@ from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.present.lines import printable
 from codex_adapter.durable import write_all
 
-__all__ = ["OutputFile"]
+__all__ = ["OutputFile", "refuse_links"]
 
 _DIRECTORY: Final = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _MOST_STEPS: Final = 4096
+
+
+def refuse_links(path: str, option: str) -> None:
+    """Raise `UsageError` if a directory is a link, or a link leads to it that C25 refuses; it may be missing.
+
+    Raise OSError if the system fails. Block on the file system (C22, C25).
+    """
+    above, name = os.path.split(path.rstrip("/"))
+    try:
+        directory = _walk(above, [Path.cwd()])
+        try:
+            if stat.S_ISLNK(os.lstat(name or ".", dir_fd=directory).st_mode):
+                raise _Link
+        finally:
+            os.close(directory)
+    except _Link as link:
+        raise link.refusal(option) from None
+    except FileNotFoundError:
+        return
 
 
 class OutputFile:
@@ -44,7 +64,12 @@ class OutputFile:
         directory, self._name = os.path.split(self.path)
         if self._name in ("", ".", ".."):
             raise self._refusal()
-        self._directory = self._walk(directory, hostile)
+        try:
+            self._directory = _walk(directory, hostile)
+        except _Link as link:
+            raise link.refusal(self._option) from None
+        except (FileNotFoundError, NotADirectoryError):
+            raise self._refusal() from None
         try:
             found = os.lstat(self._name, dir_fd=self._directory)
         except FileNotFoundError:
@@ -52,9 +77,9 @@ class OutputFile:
                 raise self._refusal() from None
             return
         if stat.S_ISLNK(found.st_mode):
-            self._is_device = not self._is_hostile(self._directory, hostile) and _is_device(self.path)
+            self._is_device = not _is_hostile(self._directory, hostile) and _is_device(self.path)
             if not self._is_device:
-                raise self._link(Path(self.path))
+                raise _Link().refusal(self._option)
         elif stat.S_ISREG(found.st_mode):
             self._mode = stat.S_IMODE(found.st_mode) & 0o777
         else:
@@ -91,47 +116,6 @@ class OutputFile:
             os.close(self._directory)
             self._directory = -1
 
-    def _walk(self, path: str, hostile: list[Path]) -> int:
-        """Return a descriptor of a directory, to which links lead only from directories that are not hostile."""
-        waiting = path.split("/")[::-1]
-        current = os.open("/" if path.startswith("/") else ".", _DIRECTORY)
-        try:
-            for _ in range(_MOST_STEPS):
-                if not waiting:
-                    return current
-                following = self._step(current, waiting, hostile)
-                os.close(current)
-                current = following
-        except (FileNotFoundError, NotADirectoryError):
-            os.close(current)
-            raise self._refusal() from None
-        except BaseException:
-            os.close(current)
-            raise
-        os.close(current)
-        raise self._refusal()
-
-    def _step(self, current: int, waiting: list[str], hostile: list[Path]) -> int:
-        """Return a descriptor for the next part of a path. The target of a link becomes a part of the path."""
-        name = waiting.pop() or "."
-        if not stat.S_ISLNK(os.lstat(name, dir_fd=current).st_mode):
-            return os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=current)
-        if self._is_hostile(current, hostile):
-            raise self._link(_real_path(current) / name)
-        target = os.readlink(name, dir_fd=current)
-        waiting += target.split("/")[::-1]
-        return os.open("/" if target.startswith("/") else ".", _DIRECTORY, dir_fd=current)
-
-    @staticmethod
-    def _is_hostile(directory: int, hostile: list[Path]) -> bool:
-        found, place = os.fstat(directory), _real_path(directory)
-        others = stat.S_IWOTH | (stat.S_IWGRP if found.st_gid != os.getegid() else 0)
-        return (
-            found.st_uid not in (0, os.geteuid())
-            or bool(found.st_mode & others)
-            or any(place.is_relative_to(root) for root in hostile)
-        )
-
     @staticmethod
     def _fill(descriptor: int, content: bytes, mode: int | None) -> None:
         try:
@@ -144,11 +128,57 @@ class OutputFile:
     def _refusal(self) -> UsageError:
         return UsageError(f"{self._option} must be a regular file in an existing directory. Specify the path of a file")
 
-    def _link(self, link: Path) -> UsageError:
+
+class _Link(Exception):
+    """A link that may not be followed: its name if it is on the way to the last part of the path."""
+
+    def refusal(self, option: str) -> UsageError:
+        """Return the error for a person (E5)."""
+        link = f"the directory {printable(self.args[0])!r} of the path" if self.args else "the last part of the path"
         return UsageError(
-            f"{self._option}: {printable(str(link))} is a link, which another program may have made. "
-            "Specify the path to which it leads"
+            f"{option}: {link} is a link, which another program may have made. Specify the path to which it leads"
         )
+
+
+def _walk(path: str, hostile: list[Path]) -> int:
+    """Return a descriptor of a directory, to which links lead only from directories that are not hostile."""
+    waiting = path.split("/")[::-1]
+    current = os.open("/" if path.startswith("/") else ".", _DIRECTORY)
+    try:
+        for _ in range(_MOST_STEPS):
+            if not waiting:
+                return current
+            following = _step(current, waiting, hostile)
+            os.close(current)
+            current = following
+    except BaseException:
+        os.close(current)
+        raise
+    os.close(current)
+    raise NotADirectoryError(errno.ELOOP, os.strerror(errno.ELOOP))
+
+
+def _step(current: int, waiting: list[str], hostile: list[Path]) -> int:
+    """Return a descriptor for the next part of a path. The target of a link becomes a part of the path."""
+    name = waiting.pop() or "."
+    if not stat.S_ISLNK(os.lstat(name, dir_fd=current).st_mode):
+        return os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=current)
+    if _is_hostile(current, hostile):
+        raise _Link(name)
+    target = os.readlink(name, dir_fd=current)
+    waiting += target.split("/")[::-1]
+    return os.open("/" if target.startswith("/") else ".", _DIRECTORY, dir_fd=current)
+
+
+def _is_hostile(directory: int, hostile: list[Path]) -> bool:
+    """Return whether an agent, or another user, may make links in a directory."""
+    found, place = os.fstat(directory), _real_path(directory)
+    others = stat.S_IWOTH | (stat.S_IWGRP if found.st_gid != os.getegid() else 0)
+    return (
+        found.st_uid not in (0, os.geteuid())
+        or bool(found.st_mode & others)
+        or any(place.is_relative_to(root) for root in hostile)
+    )
 
 
 def _real_path(directory: int) -> Path:

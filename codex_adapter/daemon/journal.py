@@ -12,6 +12,7 @@ import logging
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ from codex_adapter import BackendError
 from codex_adapter.daemon.journal_pages import Page, cut_torn_line, read_page, size_of
 from codex_adapter.daemon.journal_retention import remove_older
 from codex_adapter.durable import is_locked, open_locked, sync_directory, write_all, write_new
+from codex_adapter.own_directories import make_private
 
 __all__ = ["Journal", "JournalFile", "Page", "cannot_be_kept"]
 
@@ -152,18 +154,23 @@ class Journal:
     """The journals in a directory, which several daemons may share.
 
     With `prompts`, each journal has the prompt of its run. With `keep_days`, `remove_old` removes journals without a
-    write for that many days. Raise OSError if the directory cannot be created or written. (J19, J20)
+    write for that many days. The directory is the one that the path names now, and no link. Raise OSError if it cannot
+    be created or written. (J12, J19, J20)
     """
 
     def __init__(self, directory: Path, *, prompts: bool = False, keep_days: int | None = None) -> None:
-        self._directory = directory.absolute()
+        directory = directory.absolute()
         self._prompts = prompts
         self._keep_days = keep_days
-        missing = [it for it in (self._directory, *self._directory.parents) if not it.exists()]
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        missing = [it for it in (directory, *directory.parents) if not it.exists()]
+        make_private(directory)
         for made in missing:
             # Sync the directories too: a file is lost if a directory in its path is not on stable storage.
             sync_directory(made.parent)
+        # An agent may work in the directory above, and replace this one by a link: files are reached by its descriptor.
+        held = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, held)
+        self._directory = Path(f"/proc/self/fd/{held}")
         if not os.access(self._directory, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError
         self._live: set[Path] = set()

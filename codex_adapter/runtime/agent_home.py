@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
 from codex_adapter.errors import BackendError, InvalidRequestError
+from codex_adapter.own_directories import make_private
 from codex_adapter.runtime.programs import At
 
 __all__ = ["check_home", "create_home"]
@@ -33,7 +33,7 @@ def create_home(variable: str, field: str, environ: Mapping[str, str]) -> None:
     home = environ.get(variable)
     try:
         if home:
-            Path(home).mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(home)
     except (OSError, ValueError):
         problem = f"The directory in config.{field} or {variable} cannot be created."
         raise InvalidRequestError(f"{problem} Pass another directory.") from None

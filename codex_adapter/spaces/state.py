@@ -42,7 +42,6 @@ class State:
         """Lock the state for one writer. Wait at most `patience` seconds for other writers. Raises `SpaceError`."""
         self.refuse_links()
         try:
-            self.root.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             for directory in (self.root, self.store, self.locks):
                 make_private(directory)
         except OSError as error:

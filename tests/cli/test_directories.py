@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -31,15 +32,18 @@ def mode(path: Path) -> int:
 @pytest.mark.fault(
     "environment",
     "The directory for a command's own records does not exist",
-    "The command creates it with access for its owner only",
+    "The command creates it and those above it with access for its owner only, whatever the umask is",
 )
 def test_a_directory_for_our_own_records_is_made(cli: Cli, words: tuple[str, ...], made: str) -> None:
     cli.env["CODEX_BINARY"] = cli.agent(ReadPrompt())
     make_space(cli.directory / "house", "house")
     (cli.directory / "w").mkdir()
     write_confinement(cli.directory / ".codex")
-    cli.run(*words)
-    assert mode(cli.directory / made) == 0o700
+    cli.finish(cli.start(*words, preexec_fn=lambda: os.umask(0)))
+    place = cli.directory / made
+    assert [mode(each) for each in (place, *place.parents) if each.is_relative_to(cli.directory / "a")] == [0o700] * (
+        made.count("/") + 1
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -43,7 +44,8 @@ def test_a_link_of_the_repository_is_refused_before_the_run(cli: Cli, target: Pa
     link.symlink_to(target / "bashrc" if "/" not in place else target)
     done = cli.run("run", "--codex", cli.agent(WriteFile("started")), "--last-message", place, "x")
     assert (done.status, done.stdout) == (2, b"")
-    assert done.complaint.startswith(f"--last-message: {link if '/' in place else place} is a link")
+    part = f"the directory '{link.name}'" if "/" in place else "the last part"
+    assert done.complaint.startswith(f"--last-message: {part} of the path is a link")
     assert not (cli.directory / "started").exists()
     assert [(path.name, path.read_text()) for path in target.iterdir()] == [("bashrc", "precious")]
 
@@ -97,8 +99,19 @@ def test_a_page_goes_through_no_link(cli: Cli, target: Path) -> None:
     (cli.directory / "page.html").symlink_to(target / "bashrc")
     done = cli.run("view", "--html", "page.html", "run.jsonl")
     assert (done.status, done.stdout) == (2, b"")
-    assert done.complaint.startswith("--html: OUT: page.html is a link")
+    assert done.complaint.startswith("--html: OUT: the last part of the path is a link")
     assert (target / "bashrc").read_text() == "precious"
+
+
+@pytest.mark.rule("J12")
+def test_a_journal_begins_in_no_link(cli: Cli, target: Path) -> None:
+    (cli.directory / "runs").symlink_to(target)
+    (cli.directory / "deep").symlink_to(target.parent)
+    for place in ("runs", "runs/", "deep/runs"):
+        done = cli.run("serve", "--journal", place)
+        assert (done.status, done.stdout) == (2, b"")
+        assert re.match(r"--journal: the (last part|directory 'deep') of the path is a link", done.complaint)
+    assert [path.name for path in target.iterdir()] == ["bashrc"]
 
 
 def written(path: Path | str, *agent_writes: Path) -> str:
@@ -116,7 +129,7 @@ def test_a_link_of_the_user_outside_of_what_the_agent_writes_is_followed(tmp_pat
     (tmp_path / "by" / "relative").symlink_to("../absolute/.")
     assert written(tmp_path / "by" / "relative" / "new", tmp_path / "other") == str(target / "new")
     assert (target / "new").read_text() == "new"
-    with pytest.raises(UsageError, match=f"--out: {tmp_path}/by/relative is a link"):
+    with pytest.raises(UsageError, match="--out: the directory 'relative' of the path is a link"):
         written(tmp_path / "by" / "relative" / "new", tmp_path)
 
 
@@ -126,7 +139,7 @@ def test_a_link_where_other_users_may_write_is_refused(tmp_path: Path, target: P
     (shared / "link").symlink_to(target)
     for mode in (0o1777, 0o757):
         shared.chmod(mode)
-        with pytest.raises(UsageError, match="shared/link is a link"):
+        with pytest.raises(UsageError, match="the directory 'link' of the path is a link"):
             written(shared / "link" / "new")
     shared.chmod(0o755)
     assert written(shared / "link" / "new") == str(target / "new")

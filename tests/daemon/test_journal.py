@@ -52,6 +52,25 @@ async def test_a_line_is_the_record_with_the_time_before_it(journal: Journal, di
         assert before - timedelta(milliseconds=1) <= written <= datetime.now(UTC)
 
 
+@pytest.mark.rule("C25")
+@pytest.mark.fault(
+    "daemon",
+    "An agent replaces the directory of the journals by a link",
+    "All journals of the daemon are in the directory that it found at its start",
+)
+async def test_a_link_in_the_place_of_the_directory_leads_no_journal_away(
+    journal: Journal, directory: Path, tmp_path: Path
+) -> None:
+    await keep(journal, "before", event(0))
+    directory.rename(tmp_path / "moved")
+    (tmp_path / "target").mkdir()
+    directory.symlink_to(tmp_path / "target")
+    await keep(journal, "after", event(0), completion(1))
+    assert seqs(await journal.read("after", 0)) == [0, 1]
+    assert sorted(path.name for path in (tmp_path / "moved").iterdir()) == ["after.jsonl", "before.jsonl"]
+    assert list((tmp_path / "target").iterdir()) == []
+
+
 async def test_a_page_is_what_stands_in_the_file(journal: Journal, directory: Path) -> None:
     await keep(journal, "r", event(0), event(1), completion(2))
     page = await journal.read("r", 0)

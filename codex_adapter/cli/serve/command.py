@@ -171,7 +171,10 @@ async def _journal(options: argparse.Namespace) -> Journal:
 
 
 def _open_journal(inquiry: Inquiry, options: argparse.Namespace) -> Journal:
+    from codex_adapter.cli.output_file import refuse_links  # noqa: PLC0415 - for journals only
+
     inquiry.at("journal", options.journal)
+    refuse_links(options.journal, "--journal")
     return Journal(Path(options.journal), prompts=options.journal_prompts, keep_days=options.keep_days)
 
 

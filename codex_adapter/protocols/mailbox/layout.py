@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from codex_adapter import durable
+from codex_adapter.own_directories import make_private
 from codex_adapter.safe_read import NotRegularError, read_regular
 
 __all__ = ["MailboxError", "MailboxLayout", "MailboxRefusal", "append_line", "path_exists", "path_text", "write_whole"]
@@ -46,7 +47,7 @@ class MailboxLayout:
     def make(self) -> None:
         """Create the directories that do not exist. Only the owner can access them: they will have content of files."""
         try:
-            self.root.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+            make_private(self.root)
             for directory in self.directories:
                 directory.mkdir(exist_ok=True)
         except OSError as error:

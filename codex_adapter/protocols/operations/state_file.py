@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from codex_adapter.durable import open_locked
+from codex_adapter.own_directories import make_private
 
 __all__ = ["NO_STATE", "StateError", "as_state_errors", "locked", "require_in_place"]
 
@@ -29,7 +30,7 @@ def locked(path: Path) -> Iterator[int]:
     Raises `StateError` (C22).
     """
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(path.parent)
         fd = open_locked(Path(os.path.realpath(path)))
     except BlockingIOError:
         raise StateError("another runtime uses this state. Wait until it ends, or name another file") from None
