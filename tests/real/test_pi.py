@@ -150,14 +150,20 @@ def refusal(status: int, code: str) -> Scenario:
 
 
 @pytest.mark.smoke
-@pytest.mark.rule("S1", "F2", "M3", "AG12", "R3")
+@pytest.mark.rule("S1", "S11", "F2", "M3", "AG12", "R3")
 async def test_a_run_with_commands_and_a_file(place: Place) -> None:
+    if not place.old:
+        (place.workspace / ".pi").mkdir()
+        (place.workspace / ".pi" / "settings.json").write_text('{"sessionDir": "stolen"}')
     with place.model(Shell("exit 3"), tool("write", path="a", content="1\n"), "Done."):
         events, completion = await place.run(free())
     assert (completion.final_text, completion.ok, completion.turn) == ("Done.", True, "completed")
     assert results(events) == [("bash", "failed", 3), ("write", "completed", None)]
     assert (place.workspace / "a").read_text() == "1\n"
     assert [event for event in events if event.kind in {"unknown", "error"}] == []
+    # The session is not where the project, which is not trusted, wants it.
+    assert sorted(path.name for path in place.workspace.iterdir() if path.name != ".pi") == ["a"]
+    assert len(list((place.root / "agent" / "sessions").glob("*/*.jsonl"))) == 1
 
 
 @pytest.mark.rule("S3", "AG12")

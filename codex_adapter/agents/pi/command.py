@@ -16,10 +16,11 @@ READING_TOOLS: Final = "read,grep,find,ls"
 QUIET: Final = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
 
 
-def build_argv(binary: str, options: RunOptions, *, asks_for_trust: bool) -> list[str]:
+def build_argv(binary: str, options: RunOptions, *, asks_for_trust: bool, sessions: str, fork: str | None) -> list[str]:
     """Build the argv of a run whose prompt is read from standard input.
 
-    `asks_for_trust` is whether the release has the flags `--approve` and `--no-approve`.
+    `asks_for_trust` is whether the release has the flags `--approve` and `--no-approve`. `sessions` is the directory of
+    the sessions, and `fork` the session to fork.
     """
     argv = [binary, "-p", "--mode", "json"]
     if options.tools == "none":
@@ -30,7 +31,7 @@ def build_argv(binary: str, options: RunOptions, *, asks_for_trust: bool) -> lis
     argv += ["--no-prompt-templates", "--no-themes"]
     if not options.trust_project:
         # Extensions run inside of the CLI. The CLI cannot load those of the user without those of the project.
-        argv += ["--no-extensions", "--no-skills", "--no-context-files"]
+        argv += ["--no-extensions", "--no-skills", "--no-context-files", "--session-dir", sessions]
     if options.skills is not None:
         # A directory that is named is used, also with `--no-skills`.
         argv += ["--skill", options.skills]
@@ -45,8 +46,8 @@ def build_argv(binary: str, options: RunOptions, *, asks_for_trust: bool) -> lis
         argv += ["--thinking", options.thinking]
     if options.resume is not None:
         argv += ["--continue"] if options.resume.id is None else ["--session", options.resume.id]
-    if options.fork is not None:
-        argv += ["--fork", str(options.fork.id)]
+    if fork is not None:
+        argv += ["--fork", fork]
     return argv + [f"@{path}" for path in options.images]
 
 

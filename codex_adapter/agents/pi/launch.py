@@ -16,7 +16,7 @@ from codex_adapter.agents.pi.command import agent_directory, build_argv, merge_e
 from codex_adapter.agents.pi.config import PiConfig
 from codex_adapter.agents.pi.extensions import RunOptions
 from codex_adapter.agents.pi.releases import PROJECT_TRUST, has_project_trust, missing_feature
-from codex_adapter.agents.pi.session import expected_session
+from codex_adapter.agents.pi.session import expected_session, forked_session, session_directory
 from codex_adapter.agents.pi.validation import check_request
 from codex_adapter.core.request_checks import effective_timeout, run_directory
 from codex_adapter.errors import BackendError
@@ -33,8 +33,9 @@ __all__ = ["PiLaunch", "check_launch", "prepare_launch"]
 class PiLaunch(msgspec.Struct, frozen=True, kw_only=True):
     """A checked run of the CLI.
 
-    `cwd` is absolute. `timeout` is in seconds, or None. `prompt` has the bytes for stdin. `session` is the session that
-    the run must continue, or None. `own_temporary` is whether neither the request nor the configuration sets `TMPDIR`.
+    `cwd` is absolute. `timeout` is in seconds, or None. `prompt` has the bytes for stdin. `sessions` is the directory
+    of the sessions, `fork` the file or id of the one to fork, `session` the one that the run must continue, or None.
+    `own_temporary` is whether neither the request nor the configuration sets `TMPDIR`.
     `project` is whether the directory has a `.pi`. `version` is the release of the binary, None if it is unknown.
     (S3, S9)
     """
@@ -45,6 +46,8 @@ class PiLaunch(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str
     prompt: bytes
     timeout: float | None
+    sessions: str
+    fork: str | None
     session: SessionExpectation | None
     own_temporary: bool
     project: bool
@@ -57,7 +60,8 @@ class PiLaunch(msgspec.Struct, frozen=True, kw_only=True):
 
     def argv(self) -> list[str]:
         """Return the argv (S1)."""
-        return build_argv(self.binary.path, self.options, asks_for_trust=has_project_trust(self.version))
+        asks = has_project_trust(self.version)
+        return build_argv(self.binary.path, self.options, asks_for_trust=asks, sessions=self.sessions, fork=self.fork)
 
 
 async def prepare_launch(request: RunRequest, config: PiConfig) -> PiLaunch:
@@ -92,7 +96,7 @@ def _prepare(inquiry: Inquiry, request: RunRequest, config: PiConfig, parent: Ma
     if directory is not None and env.get("PI_CODING_AGENT_DIR"):
         check_home("PI_CODING_AGENT_DIR", str(Path(cwd, directory)), ADVICE["home_missing"], inquiry.at)
     inquiry.at("PI_CODING_AGENT_DIR directory", cwd if directory is None else str(Path(cwd, directory)))
-    session = expected_session(options, cwd, env)
+    sessions = session_directory(cwd, env, trust_project=options.trust_project)
     return PiLaunch(
         binary=find_binary(config, env, inquiry.at),
         options=options,
@@ -100,7 +104,9 @@ def _prepare(inquiry: Inquiry, request: RunRequest, config: PiConfig, parent: Ma
         cwd=cwd,
         prompt=request.prompt.encode(),
         timeout=effective_timeout(request, config),
-        session=session,
+        sessions=sessions,
+        fork=forked_session(options, cwd, env, sessions),
+        session=expected_session(options, sessions),
         own_temporary="TMPDIR" not in config.env and "TMPDIR" not in request.env,
         project=os.path.lexists(f"{cwd}/.pi"),
     )

@@ -17,38 +17,69 @@ from codex_adapter.agents.pi.extensions import RunOptions
 from codex_adapter.runtime.login_files import read_json
 from codex_adapter.runtime.session_expectation import SessionExpectation
 
-__all__ = ["expected_session"]
+__all__ = ["expected_session", "forked_session", "session_directory"]
 
 
-def expected_session(options: RunOptions, cwd: str, env: Mapping[str, str]) -> SessionExpectation | None:
+def expected_session(options: RunOptions, directory: str) -> SessionExpectation | None:
     """Return the session that a run must continue, or None. Block on files.
 
-    Raise `BackendError` (`session`) if the run must continue the last session and the directory `cwd` has none.
+    Raise `BackendError` (`session`) if the run must continue the last session and the `directory` of sessions has none.
     """
     session = options.resume or options.fork
     if session is None:
         return None
     if session.id is not None:
         return SessionExpectation(session.id, options.fork is not None)
-    expected = SessionExpectation(None, fork=False, known=_sessions(env, cwd))
+    expected = SessionExpectation(None, fork=False, known=_sessions(directory))
     if not expected.known:
         raise expected.missing()
     return expected
 
 
-def _sessions(env: Mapping[str, str], cwd: str) -> frozenset[str]:
-    """Return the ids of the sessions of a directory; of all sessions if they have a directory of their own."""
-    above = agent_directory(env)
-    settings = {} if above is None else read_json(Path(cwd, above, "settings.json"))
-    directory = env.get("PI_CODING_AGENT_SESSION_DIR")
-    if not directory and isinstance(settings, Mapping):
-        directory = settings.get("sessionDir")
-    if not isinstance(directory, str) or not directory:
-        name = re.sub(r"[/\\:]", "-", os.path.realpath(cwd).lstrip("/"))
-        directory = f"{above}/sessions/--{name}--"
-    ids: set[str] = set()
+def session_directory(cwd: str, env: Mapping[str, str], *, trust_project: bool) -> str:
+    """Return the directory of the sessions of `cwd`, as the CLI chooses it. Block on files.
+
+    The CLI also obeys `.pi` of a project that it does not trust, so the directory is passed to it (S11).
+    """
+    above = agent_directory(env) or f"{Path.home()}/.pi/agent"
+    places = [above, *(f"{cwd}/.pi" for _ in range(trust_project))]
+    named = [env.get("PI_CODING_AGENT_SESSION_DIR"), *(_setting(Path(cwd, place)) for place in reversed(places))]
+    if directory := next(filter(None, named), None):
+        home = env.get("HOME") or str(Path.home())
+        return str(Path(cwd, f"{home}{directory[1:]}" if re.match("~(/|$)", directory) else directory))
+    name = re.sub(r"[/\\:]", "-", os.path.realpath(cwd).lstrip("/"))
+    return str(Path(cwd, above, "sessions", f"--{name}--"))
+
+
+def forked_session(options: RunOptions, cwd: str, env: Mapping[str, str], directory: str) -> str | None:
+    """Return the session to fork: its file if it is found, else its id. Block on files.
+
+    With a `directory` for its sessions, the CLI does not look for an id in the directories of others (S9).
+    """
+    if options.fork is None:
+        return None
+    everywhere = Path(cwd, agent_directory(env) or f"{Path.home()}/.pi/agent", "sessions")
     with suppress(OSError, ValueError):
-        for entry in os.scandir(Path(cwd, directory)):
-            if entry.name.endswith(".jsonl"):
-                ids.add(Path(entry).stem.partition("_")[2])
-    return frozenset(filter(None, ids))
+        for place in (Path(directory), *sorted(everywhere.iterdir())):
+            for file in _files(str(place)):
+                if file.stem.partition("_")[2] == options.fork.id:
+                    return str(file)
+    return options.fork.id
+
+
+def _setting(directory: Path) -> str | None:
+    settings = read_json(directory / "settings.json")
+    found = settings.get("sessionDir") if isinstance(settings, Mapping) else None
+    return found if isinstance(found, str) else None
+
+
+def _sessions(directory: str) -> frozenset[str]:
+    """Return the ids of the sessions in a directory, which may be those of other directories, too."""
+    return frozenset(filter(None, (file.stem.partition("_")[2] for file in _files(directory))))
+
+
+def _files(directory: str) -> list[Path]:
+    try:
+        return [file for file in Path(directory).iterdir() if file.suffix == ".jsonl"]
+    except (OSError, ValueError):
+        return []

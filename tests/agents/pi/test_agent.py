@@ -129,6 +129,33 @@ async def test_sessions_can_have_a_directory_of_their_own(stage: Stage, place: s
     assert (await collect(request, agent="pi", config=stage.config)).session_id == ID
 
 
+@pytest.mark.rule("S9", "S11", "AG12")
+@pytest.mark.parametrize("trusted", [False, True])
+async def test_a_project_chooses_the_directory_of_its_sessions_only_if_it_is_trusted(
+    stage: Stage, trusted: bool
+) -> None:
+    theirs = stage.workspace / "theirs"
+    theirs.mkdir()
+    (stage.workspace / ".pi").mkdir()
+    (stage.workspace / ".pi" / "settings.json").write_text(json.dumps({"sessionDir": "theirs"}))
+    (theirs if trusted else stage.sessions()).joinpath(f"x_{ID}.jsonl").touch()
+    stage.write(*answer(), before=f'echo "$@" > {stage.root}/words')
+    extensions = {keys.RESUME: LAST, keys.TRUST_PROJECT: trusted}
+    assert (await collect(stage.request(**extensions), agent="pi", config=stage.config)).session_id == ID
+    words = (stage.root / "words").read_text()
+    assert ("theirs" in words, f"--session-dir {stage.sessions()}" in words) == (False, not trusted)
+
+
+@pytest.mark.rule("S9", "AG12")
+async def test_a_fork_is_found_wherever_its_session_is(stage: Stage) -> None:
+    stage.write(*answer(OTHER), before=f'echo "$@" > {stage.root}/words')
+    other = stage.sessions().with_name("--elsewhere--")
+    other.mkdir()
+    (other / f"x_{ID}.jsonl").touch()
+    assert (await collect(stage.request(**{keys.FORK: NAMED}), agent="pi", config=stage.config)).ok
+    assert f"--fork {other}/x_{ID}.jsonl" in (stage.root / "words").read_text()
+
+
 @pytest.mark.rule("S9")
 async def test_without_a_home_there_is_no_last_session(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HOME")

@@ -16,11 +16,11 @@ from ...rows import rows
 ALWAYS = ["/pi", "-p", "--mode", "json"]
 READING = ["--tools", "read,grep,find,ls"]
 LITERAL = ["--no-prompt-templates", "--no-themes"]
-UNTRUSTED = ["--no-extensions", "--no-skills", "--no-context-files"]
+UNTRUSTED = ["--no-extensions", "--no-skills", "--no-context-files", "--session-dir", "/sessions"]
 
 
-def argv(*, asks_for_trust: bool = True, **options: Any) -> list[str]:
-    return build_argv("/pi", RunOptions(**options), asks_for_trust=asks_for_trust)
+def argv(*, asks_for_trust: bool = True, fork: str | None = None, **options: Any) -> list[str]:
+    return build_argv("/pi", RunOptions(**options), asks_for_trust=asks_for_trust, sessions="/sessions", fork=fork)
 
 
 @pytest.mark.rule("S1", "AG12")
@@ -58,7 +58,7 @@ def test_skills_of_a_request_are_used_without_those_of_the_project() -> None:
         ({"thinking": "high"}, ["--thinking", "high"]),
         ({"resume": SessionSelector("id")}, ["--session", "id"]),
         ({"resume": SessionSelector()}, ["--continue"]),
-        ({"fork": SessionSelector("id")}, ["--fork", "id"]),
+        ({"fork": "id"}, ["--fork", "id"]),
         ({"images": ("/a b", "/c")}, ["@/a b", "@/c"]),
     ],
 )
