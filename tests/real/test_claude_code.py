@@ -62,14 +62,16 @@ class Place:
         for name in ("workspace", "home", "config"):
             (root / name).mkdir()
 
-    def request(self, address: str, env: Mapping[str, str], extensions: Mapping[str, Any]) -> RunRequest:
+    def request(
+        self, address: str, env: Mapping[str, str], extensions: Mapping[str, Any], prompt: str = "Do it."
+    ) -> RunRequest:
         variables = {
             **{"HOME": str(self.root / "home"), "SHELL": "/bin/bash"},
             **{"ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "sk-ant-scripted", "CLAUDE_CODE_MAX_RETRIES": "1"},
             **self.oracle.environment,
         }
         return RunRequest(
-            prompt="Do it.", working_dir=str(self.workspace), env={**variables, **env}, extensions=extensions
+            prompt=prompt, working_dir=str(self.workspace), env={**variables, **env}, extensions=extensions
         )
 
     def config(self) -> ClaudeConfig:
@@ -81,11 +83,11 @@ class Place:
             yield f"http://127.0.0.1:{server.port}"
 
     async def run(
-        self, address: str, extensions: Mapping[str, Any], env: Mapping[str, str] | None = None
+        self, address: str, extensions: Mapping[str, Any], env: Mapping[str, str] | None = None, **more: str
     ) -> tuple[list[Event], Completion]:
         """A whole run, of which nothing is left."""
         with trio.fail_after(SOON):
-            request = self.request(address, env or {}, extensions)
+            request = self.request(address, env or {}, extensions, **more)
             async with open_run(request, agent="claude_code", config=self.config()) as run:
                 events = [event async for event in run.events]
                 completion = await run.wait_completed()
@@ -130,6 +132,22 @@ def codes(events: list[Event]) -> list[int | None]:
 def refusal(status: int, type_: str) -> Scenario:
     body = {"type": "error", "error": {"type": type_, "message": "scripted"}}
     return Scenario(answers=(), fallback=Answer(status=status, body=body))
+
+
+@pytest.mark.rule("Q1", "S3", "AG9")
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        pytest.param("/login page is broken, fix it", marks=pytest.mark.smoke),
+        *("/compact the code", "/clear", "/exit codes are wrong", "/foo", "!ls", "#note", "--version", "y\n"),
+    ],
+)
+async def test_a_prompt_is_always_a_prompt(place: Place, prompt: str) -> None:
+    with ModelServer(script("Done.")) as server:
+        _, completion = await place.run(f"http://127.0.0.1:{server.port}", free(), prompt=prompt)
+    assert (completion.final_text, completion.ok) == ("Done.", True)
+    sent = [request["messages"] for request in server.requests if "messages" in request]
+    assert json.dumps(prompt.strip())[1:-1] in json.dumps(sent)
 
 
 @pytest.mark.smoke

@@ -21,8 +21,11 @@ _NO_PERSON: Final = (
 
 
 def encode_prompt(prompt: str, images: Sequence[str] = ()) -> bytes:
-    """Return the line with the prompt of a run. The CLI replaces the path of an image with the image."""
-    content = prompt + "".join(f'\n@"{image}"' for image in images)
+    """Return the line with the prompt of a run. The CLI replaces the path of an image with the image.
+
+    A prompt that begins with a slash would be a command of the CLI, such as `/login`, and not reach the model (Q1).
+    """
+    content = "\n" * prompt.startswith("/") + prompt + "".join(f'\n@"{image}"' for image in images)
     return _line({"type": "user", "message": {"role": "user", "content": content}})
 
 

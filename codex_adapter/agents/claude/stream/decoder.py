@@ -80,6 +80,7 @@ class ClaudeDecoder(Decoder):
         self._session_shown: str | None = None
         self._session_seen: str | None = None
         self._hint: Hint | None = None
+        self._answered = self._unanswered = False
         self._stderr = StderrTail()
         self._stderr_hint: Hint | None = None
         self._session_missing = False
@@ -176,7 +177,7 @@ class ClaudeDecoder(Decoder):
     def explain(self, status: ExitStatus, *, lingered: bool) -> Hint | None:
         """Implement `Decoder.explain`. (F9)"""
         if lingered or self.state.turn == "completed":
-            return self._calls.sandbox.hint
+            return "no_answer" if self._unanswered else self._calls.sandbox.hint
         return self._hint or self._stderr_hint or self._calls.sandbox.hint
 
     def _see_session(self, session_id: str) -> None:
@@ -193,6 +194,9 @@ class ClaudeDecoder(Decoder):
         if message.model == _SYNTHETIC:
             return self._synthetic(line, content)
         self._hint = None
+        self._answered = True
+        if thread is None and self.state.turn == "completed":
+            self.state.turn_started()  # the stream may be cut here
         events: list[Event] = []
         for block in content:
             number = self._blocks.next(thread, message.id)
@@ -305,9 +309,6 @@ class ClaudeDecoder(Decoder):
             return [self._error(text)]
         return [self._status(text)]
 
-    def _denied(self, line: cl.System) -> list[Event]:
-        return [self._denial(line.tool_name)]
-
     def _denial(self, tool_name: str | None) -> Event:
         return self._status(f"permission denied: {tool_name or 'a tool'}")
 
@@ -315,9 +316,6 @@ class ClaudeDecoder(Decoder):
         if line.compact_result == "failed":
             return [status_event(KIND, "compaction failed")]
         return [status_event(KIND, "compaction started")] if line.status == "compacting" else []
-
-    def _compacted(self, _line: cl.System) -> list[Event]:
-        return [status_event(KIND, "compaction completed")]
 
     def _hook_ended(self, line: cl.System) -> list[Event]:
         return [] if line.outcome in (None, "success") else [status_event(KIND, "hook failed")]
@@ -329,6 +327,9 @@ class ClaudeDecoder(Decoder):
         self.state.cost_reported(cost.run)
         usage = None if line.usage is None else counts(line.usage, self._mask)
         run_usage = self._tokens.at_turn_end(usage)
+        # The CLI answers its own commands itself. A line of the model can be too long to be read (F16).
+        self._unanswered = not self._answered and usage is not None and not usage.get("output_tokens")
+        self._answered = False
         if line.is_error or line.subtype != "success":
             self.state.turn_failed()
             self._hint = hint_of_result(line) or self._hint
@@ -380,9 +381,9 @@ _SYSTEM: Final[dict[str, Callable[[ClaudeDecoder, cl.System], list[Event]]]] = {
     "model_fallback": ClaudeDecoder._model_replaced,
     "informational": ClaudeDecoder._informational,
     "notification": ClaudeDecoder._informational,
-    "permission_denied": ClaudeDecoder._denied,
+    "permission_denied": lambda self, line: [self._denial(line.tool_name)],
     "status": ClaudeDecoder._phase,
-    "compact_boundary": ClaudeDecoder._compacted,
+    "compact_boundary": lambda _self, _line: [status_event(KIND, "compaction completed")],
     "hook_response": ClaudeDecoder._hook_ended,
     "task_notification": lambda self, line: self._calls.task_ended(line),
 }

@@ -227,7 +227,7 @@ STDERRS: list[tuple[str, str, Hint]] = [
 
 NO_MESSAGE = {
     *("session_unknown", "schema_ignored", "sandbox_unavailable", "time_limit", "idle_limit", "tool_limit"),
-    *("budget_limit", "turn_limit"),
+    *("budget_limit", "turn_limit", "no_answer"),
     *("cli_not_found", "cli_not_executable", "home_missing"),
 }
 """The hints that no message of the CLI gives."""
