@@ -77,7 +77,7 @@ ADVICE: Final[Mapping[Hint, str]] = {
     "tool_limit": "A tool call exceeded `tool_timeout`. Check why it hangs, or raise the limit.",
     "budget_limit": "The run used up its own budget. Raise it or split the task into smaller parts.",
     "turn_limit": "The run reached its own limit of turns. Raise it or split the task into smaller parts.",
-    "no_answer": "The turn ended without an answer of the model. Rephrase the prompt, which can be a command of the CLI.",
+    "no_answer": "The turn had no answer of the model. Rephrase the prompt, which may be a command of the CLI.",
     "cli_not_found": "The program of the agent was not found. Install it, or pass its path.",
     "cli_not_executable": "The program of the agent cannot be executed. Run `codex-adapter doctor` for this agent.",
     "home_missing": "The directory of the agent's own files does not exist. Create it, or pass another directory.",
