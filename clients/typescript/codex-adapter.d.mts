@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 065c70d91072cff85dc8a731dfd5365cd1fdd4f7f1aef95936335b4cf1901e9e. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 42531da2567bd5e338537401f61b8bd4707f2f1841e936b903b75693d6a3134e. Do not edit.
 /** The release of the agent's CLI and the model, as the CLI itself reports them in mid-run. */
 export type AgentInfo = {
     schema: "codex_adapter.agent.v1";
@@ -34,7 +34,7 @@ export type CompletedRecord = {
     /** The cost of the run in US dollars, as the CLI reports it. */
     cost_usd?: number;
     /** The cause of a failure, if it is known. */
-    hint?: "answer_incomplete" | "budget_limit" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "schema_ignored" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit" | "turn_limit";
+    hint?: "answer_incomplete" | "budget_limit" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_answer" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "schema_ignored" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit" | "turn_limit";
     /** The next step for the hint, for a person. */
     advice?: string;
     /** The number of the record: one more than that of the last event. */
@@ -62,7 +62,7 @@ export type ErrorBody = {
     /** Which part of the run failed, if `kind` is `backend`. */
     failure?: "cancelled" | "closed" | "invalid_request" | "io" | "other" | "session" | "spawn" | "timeout" | "wait";
     /** The cause, if it is known. */
-    hint?: "answer_incomplete" | "budget_limit" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "schema_ignored" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit" | "turn_limit";
+    hint?: "answer_incomplete" | "budget_limit" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_answer" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "schema_ignored" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit" | "turn_limit";
     /** The next step, for a person. */
     advice?: string;
 };
@@ -136,7 +136,7 @@ export type FailedRecord = {
     /** The cost of the run in US dollars that the agent reported before its end. */
     cost_usd?: number;
     /** The cause, if it is known. */
-    hint?: "answer_incomplete" | "budget_limit" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "schema_ignored" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit" | "turn_limit";
+    hint?: "answer_incomplete" | "budget_limit" | "cli_not_executable" | "cli_not_found" | "configuration_broken" | "context_too_long" | "endpoint_unknown" | "flag_unknown" | "forbidden" | "home_missing" | "idle_limit" | "input_too_long" | "mcp_server_failed" | "model_unknown" | "no_answer" | "no_network" | "not_a_git_repository" | "not_logged_in" | "overloaded" | "policy_refused" | "quota_exceeded" | "rate_limited" | "request_rejected" | "sandbox_unavailable" | "schema_ignored" | "server_error" | "session_unknown" | "stream_cut" | "time_limit" | "tool_limit" | "turn_limit";
     /** The next step for the hint, for a person. */
     advice?: string;
 };

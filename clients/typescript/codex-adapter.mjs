@@ -1,4 +1,4 @@
-// Compiled from codex-adapter.mts, SHA-256 065c70d91072cff85dc8a731dfd5365cd1fdd4f7f1aef95936335b4cf1901e9e. Do not edit.
+// Compiled from codex-adapter.mts, SHA-256 42531da2567bd5e338537401f61b8bd4707f2f1841e936b903b75693d6a3134e. Do not edit.
 /**
  * Run an agent CLI, such as the Codex CLI, from TypeScript and JavaScript, supervised by `codex-adapter`.
  *
