@@ -39,6 +39,10 @@ FLAGS = {
     "cargo": {"-q", "--quiet", "-v", "--verbose", "--locked", "--offline", "--frozen"},
 }
 """Options in that position without a value."""
+OTHER_NAMES = {"npm": {"un"}}
+"""Programs that know a subcommand by its beginning, with beginnings that are a subcommand of their own."""
+TOOLCHAINS = {"cargo", "clippy-driver", "rustc", "rustdoc", "rustfmt"}
+"""Programs whose first argument, if it begins with `+`, is the toolchain that executes them."""
 
 
 def match(rule: str, command: Command) -> Match:
@@ -67,8 +71,8 @@ def is_allowed(rule: str, command: Command) -> bool:
         elif option not in FLAGS.get(name, ()):
             return False
     return len(arguments) >= len(wanted) and all(
-        word.text is not None and fnmatchcase(word.text, pattern)
-        for word, pattern in zip(arguments, wanted, strict=False)
+        word.text is not None and any(fnmatchcase(word.text, pattern) for pattern in patterns.split("|"))
+        for word, patterns in zip(arguments, wanted, strict=False)
     )
 
 
@@ -91,6 +95,8 @@ def _any_matches(results: Collection[Match]) -> Match:
 
 
 def _find_anywhere(wanted: str, arguments: Sequence[Word]) -> Match:
+    if "|" in wanted:
+        return _any_matches({_find_anywhere(each, arguments) for each in wanted.split("|")})
     if CLUSTER.fullmatch(wanted):
         letters = _all_match([_find_anywhere(f"-{letter}", arguments) for letter in wanted[1:]])
         return _any_matches([letters, "yes" if any(word.text == wanted for word in arguments) else "no"])
@@ -133,14 +139,24 @@ def _leads(wanted: Sequence[str], program: str, arguments: Sequence[Word]) -> Ma
 
 def _leads_at(wanted: Sequence[str], program: str, arguments: Sequence[Word], start: int) -> Match:
     word, rest = arguments[start], arguments[start + 1 :]
+    names = wanted[0].split("|")
     if word.text is None:
-        return "maybe" if not word.stays_one or word.may_be(wanted[0]) else "no"
-    return _leads(wanted[1:], program, rest) if word.text == wanted[0] else "no"
+        return "maybe" if not word.stays_one or any(map(word.may_be, names)) else "no"
+    return _leads(wanted[1:], program, rest) if _is_one_of(names, word.text, program) else "no"
+
+
+def _is_one_of(names: Sequence[str], word: str, program: str) -> bool:
+    if word in names:
+        return True
+    abbreviates = program in OTHER_NAMES and len(word) > 1 and word not in OTHER_NAMES[program]
+    return abbreviates and any(name.startswith(word) for name in names)
 
 
 def _operands(program: str, arguments: Sequence[Word]) -> Iterator[int]:
     """Yield the possible positions of the first operand: after an unknown option, it may be a value or an operand."""
     index = 0
+    if program in TOOLCHAINS and arguments and arguments[0].prefix.startswith("+"):
+        index = 1
     while index < len(arguments):
         word = arguments[index]
         if not word.may_be_an_option:

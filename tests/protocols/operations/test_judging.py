@@ -65,7 +65,8 @@ def test_a_blocked_command_is_named_and_the_agent_told_what_to_do() -> None:
 @pytest.mark.rule("A2")
 def test_an_approval_names_the_command_the_rule_and_why() -> None:
     assert shell(STANDARD, "cd x && ls | xargs rm -rf") == NeedsApproval(
-        "Command 'rm' (run by xargs) requires approval by the rule 'rm -r': it removes whole directories",
+        "Command 'rm' (run by xargs) requires approval by the rule 'rm -r|-R|--recursive': "
+        "it removes whole directories",
         "shell.approve",
     )
 

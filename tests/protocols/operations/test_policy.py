@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -175,9 +176,9 @@ def examples(policy: Policy) -> Iterator[tuple[str, str, Operation]]:
     """For each entry of a policy that holds back: the key, what the reason names, an operation that it must hit."""
     for shell_key, rules in (("shell.approve", policy.shell.approve), ("shell.deny", policy.shell.deny)):
         for rule in rules:
-            command = rule.words.replace("*", "x")
             name = rule.words.replace("*", "x") if " " not in rule.words else rule.words
-            yield shell_key, f"'{name}'", ShellOperation(command=command)
+            for words in product(*(word.split("|") for word in rule.words.replace("*", "x").split())):
+                yield shell_key, f"'{name}'", ShellOperation(command=" ".join(words))
     for access, files in (("read", policy.files.read), ("write", policy.files.write), ("delete", policy.files.delete)):
         for effect, patterns in (("approve", files.approve), ("deny", files.deny)):
             for pattern in patterns:

@@ -21,6 +21,10 @@ ABBREVIATED = (
     *("chmod --rec 777 d", "kill -9 -1", "kill -KILL -1", "kill -s KILL -1", "kill -- -1", "kill -9 -- -01"),
     *("python3 -mtwine upload dist/x", "python3 -Im twine upload x", "python3.12 -W ignore -m twine upload x"),
     *("podman exec c sh", "podman container run i", "docker container exec c sh", "docker compose run app sh"),
+    *("git branch -d --force x", "git branch --delete -f x", "git branch -df x", "cargo +nightly publish", "npm pub"),
+    *("npm --silent publ", "npm depr a b", "cargo +stable -q yank a", "git read-tree --reset -u HEAD", "tofu destroy"),
+    *("git checkout-index -f -a", "git reset --merge", "git send-pack o", "git subtree push -P d o b", "helm delete r"),
+    *("docker buildx build --push .", "docker compose push", "gosu root id", "git svn dcommit"),
     *("docker compose exec app sh", "docker-compose run app", "nerdctl run i", "nerdctl compose exec a sh", "run0 id"),
 )
 """What `standard` holds back, in the words of its lists."""
