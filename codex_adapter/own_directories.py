@@ -79,12 +79,13 @@ def remove_empty(path: str | os.PathLike[str], *files: str, within: int) -> bool
     """
     try:
         for name in files:
-            os.unlink(name, dir_fd=within)
+            try:
+                os.unlink(name, dir_fd=within)
+            except FileNotFoundError:
+                continue
         os.rmdir(path)
-    except FileNotFoundError:
-        return not os.path.lexists(path)
     except OSError:
-        return False
+        return not os.path.lexists(path)
     return True
 
 

@@ -38,6 +38,7 @@ _PATIENCE: Final = 30.0
 _LAST_PATIENCE: Final = 2.0
 """Seconds for one call of the file system while the run is being ended."""
 _DAY: Final = 86_400.0
+_HELD: Final = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _BETWEEN_REMOVALS: Final = 3600.0
 _log = logging.getLogger("codex_adapter")
 _T = TypeVar("_T")
@@ -58,13 +59,20 @@ class JournalFile:
     """
 
     def __init__(
-        self, path: Path, live: set[Path], limiter: trio.CapacityLimiter, *, keeps_prompt: bool = False
+        self,
+        path: Path,
+        live: set[Path],
+        limiter: trio.CapacityLimiter,
+        *,
+        find_again: Callable[[], None] = lambda: None,
+        keeps_prompt: bool = False,
     ) -> None:
         self.keeps_prompt = keeps_prompt
         """Whether the first line has the prompt (J19)."""
         self._path = path
         self._live = live
         self._limiter = limiter
+        self._find_again = find_again
         self._fd: int | None = None
         self._size = 0
         self._abandoned = self._exists = False
@@ -112,7 +120,11 @@ class JournalFile:
         raise _no_answer()
 
     def _create(self) -> None:
-        write_new(self._path, b"")
+        try:
+            write_new(self._path, b"")
+        except FileNotFoundError:
+            self._find_again()
+            write_new(self._path, b"")
         self._exists = True
         self._live.add(self._path)
 
@@ -168,9 +180,10 @@ class Journal:
             # Sync the directories too: a file is lost if a directory in its path is not on stable storage.
             sync_directory(made.parent)
         # An agent may work in the directory above, and replace this one by a link: files are reached by its descriptor.
-        held = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        weakref.finalize(self, os.close, held)
-        self._directory = Path(f"/proc/self/fd/{held}")
+        self._held = os.open(directory, _HELD)
+        weakref.finalize(self, os.close, self._held)
+        self._directory = Path(f"/proc/self/fd/{self._held}")
+        self._real = self._directory.readlink()
         if not os.access(self._directory, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError
         self._live: set[Path] = set()
@@ -179,7 +192,9 @@ class Journal:
 
     def file(self, run_id: str) -> JournalFile:
         """Return the journal of a new run. Its file does not exist yet."""
-        return JournalFile(self._path(run_id), self._live, self._limiter, keeps_prompt=self._prompts)
+        return JournalFile(
+            self._path(run_id), self._live, self._limiter, find_again=self._find_again, keeps_prompt=self._prompts
+        )
 
     async def remove_old(self) -> None:
         """Remove the journals of old runs, now and then every hour, until cancelled (J20).
@@ -201,6 +216,16 @@ class Journal:
         with trio.move_on_after(_PATIENCE):
             return await _in_a_thread(self._reading, self._read, self._path(run_id), from_seq)
         raise _no_answer()
+
+    def _find_again(self) -> None:
+        """Hold the directory that was made again where the removed one was. Raise OSError."""
+        found = os.open(self._real, _HELD)
+        try:
+            if Path(f"/proc/self/fd/{found}").readlink() != self._real:
+                raise PermissionError(errno.EPERM, "a link leads to another directory")
+            os.dup2(found, self._held, inheritable=False)
+        finally:
+            os.close(found)
 
     def _path(self, run_id: str) -> Path:
         return self._directory / f"{run_id}.jsonl"

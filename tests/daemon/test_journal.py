@@ -71,6 +71,21 @@ async def test_a_link_in_the_place_of_the_directory_leads_no_journal_away(
     assert list((tmp_path / "target").iterdir()) == []
 
 
+async def test_a_directory_that_is_made_again_is_used_and_a_link_in_its_place_is_not(
+    journal: Journal, directory: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "target").mkdir()
+    directory.rmdir()
+    directory.symlink_to(tmp_path / "target")
+    with pytest.raises(NotADirectoryError):
+        await keep(journal, "r", event(0))
+    directory.unlink()
+    directory.mkdir()
+    await keep(journal, "r", event(0))
+    assert [path.name for path in directory.iterdir()] == ["r.jsonl"]
+    assert list((tmp_path / "target").iterdir()) == []
+
+
 async def test_a_page_is_what_stands_in_the_file(journal: Journal, directory: Path) -> None:
     await keep(journal, "r", event(0), event(1), completion(2))
     page = await journal.read("r", 0)
