@@ -25,7 +25,9 @@ call() { # METHOD ID PARAMS
   jq -cn --arg method "$1" --arg id "$2" --argjson params "$3" \
     '{jsonrpc: "2.0", $id, $method, $params}' >&"$to" 2>/dev/null
 }
-say() { printf '%s\n' "$*" || exit 1; } # the reader left: when this script exits, the daemon cancels its runs
+say() { # A signal interrupts a write, too. If the reader left, the daemon cancels its runs when this script exits.
+  printf '%s\n' "$*" 2>/dev/null || { [[ $interrupted ]] && printf '%s\n' "$*"; } || exit 1
+}
 
 interrupted=''
 interrupt() {
