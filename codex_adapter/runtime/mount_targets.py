@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -124,22 +124,33 @@ def _remove(note: Note, mounted: set[str] | None, inquiry: Inquiry) -> set[str] 
 
 
 def _remove_target(directory: int, name: str) -> None:
-    with suppress(OSError):  # it is not empty
+    with suppress(OSError), _entry(directory, name) as (above, last):  # it is not empty
         try:
-            os.rmdir(name, dir_fd=directory)
+            os.rmdir(last, dir_fd=above)
         except NotADirectoryError:
-            if _is_target(directory, name):
-                os.unlink(name, dir_fd=directory)
+            if _is_target(above, last):
+                os.unlink(last, dir_fd=above)
 
 
 def _is_target(directory: int, name: str) -> bool:
     """Return whether the entry is a directory, or an empty read-only file as CLI 0.125 creates."""
-    with suppress(OSError):
-        found = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    with suppress(OSError), _entry(directory, name) as (above, last):
+        found = os.stat(last, dir_fd=above, follow_symlinks=False)
         if stat.S_ISREG(found.st_mode):
             return found.st_size == 0 and not found.st_mode & 0o222
         return stat.S_ISDIR(found.st_mode)
     return False
+
+
+@contextmanager
+def _entry(directory: int, name: str) -> Iterator[tuple[int, str]]:
+    """Open the directory of an entry, to which no link leads, and yield it with the last part of the name."""
+    *above, last = name.split("/")
+    with ExitStack() as opened:
+        for part in above:
+            directory = os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+            opened.callback(os.close, directory)
+        yield directory, last
 
 
 def _mounted() -> set[str]:

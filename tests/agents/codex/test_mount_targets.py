@@ -371,3 +371,18 @@ async def test_what_has_taken_the_place_of_the_directory_is_left_alone(
             else:
                 nested.symlink_to(victim)
     assert names(victim) == NAMES
+
+
+@pytest.mark.fault(
+    "environment",
+    "The agent replaces a directory above a mount point by a link",
+    "Nothing is removed at the target of the link",
+)
+async def test_a_link_above_a_target_leads_nowhere(workspace: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    (other / "skills").mkdir(parents=True)
+    async with mount_targets_removed([str(workspace)], [".claude", ".claude/skills", ".codex"]):
+        (workspace / ".claude").symlink_to(other)
+        (workspace / ".codex").mkdir()
+    assert (other / "skills").is_dir()
+    assert [path.name for path in workspace.iterdir()] == [".claude"]
