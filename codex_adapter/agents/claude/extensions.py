@@ -36,7 +36,8 @@ _IMAGE: Final = re.compile(r"\.(?:png|jpe?g|gif|webp)\Z", re.IGNORECASE)
 class RunOptions(CommonOptions, frozen=True, kw_only=True):
     """The checked extensions of a request. Every value is safe in an argv.
 
-    `add_dirs` and `images` are absolute paths. `max_budget` is in US dollars, as the CLI estimates its cost.
+    `add_dirs` and `images` are absolute paths. `max_budget` is in US dollars, as the CLI estimates its cost. The launch
+    finds out whether the working directory is in a git `repository`.
     """
 
     sandbox_mode: str = "workspace-write"
@@ -47,6 +48,7 @@ class RunOptions(CommonOptions, frozen=True, kw_only=True):
     max_turns: int | None = None
     max_budget: float | None = None
     images: tuple[str, ...] = ()
+    repository: bool = False
 
     @property
     def sandboxed(self) -> bool:

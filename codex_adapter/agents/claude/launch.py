@@ -90,6 +90,7 @@ def _prepare(inquiry: Inquiry, request: RunRequest, config: ClaudeConfig, parent
     env = merge_environment(parent, config, request.env, options)
     cwd = run_directory(request, config, files)
     os.access(cwd, os.X_OK)  # the start enters it; only the answer of the file system matters here
+    options = replace(options, repository=_is_in_repository(Path(cwd).resolve()))
     named = env.get("CLAUDE_CONFIG_DIR")
     if named:
         check_home("CLAUDE_CONFIG_DIR", str(Path(cwd, named)), ADVICE["home_missing"], inquiry.at)
@@ -105,6 +106,14 @@ def _prepare(inquiry: Inquiry, request: RunRequest, config: ClaudeConfig, parent
         timeout=effective_timeout(request, config),
         session=session,
         temporary=_temporary_directories({**config.env, **request.env}, options),
+    )
+
+
+def _is_in_repository(directory: Path) -> bool:
+    """Return whether git would find a repository, with or without working files, at a directory or above it."""
+    return any(
+        os.path.lexists(place / ".git") or all(os.path.lexists(place / name) for name in ("HEAD", "objects", "refs"))
+        for place in (directory, *directory.parents)
     )
 
 

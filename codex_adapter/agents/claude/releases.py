@@ -1,7 +1,7 @@
 """Describe the differences between releases of Claude Code in one table, and parse a release (R1, S8).
 
 The table is the result of runs of the published programs from 1.0.124 to 2.1.330. A boundary is the first of the tested
-releases with the new behavior: 1.0.126, 1.0.128, 2.0.36, 2.0.45, 2.0.76, 2.1.152 and 2.1.330 among them.
+releases with the new behavior: 1.0.126, 1.0.128, 2.0.36, 2.0.45, 2.0.76, 2.1.152, 2.1.321 and 2.1.330 among them.
 """
 
 from __future__ import annotations
@@ -39,6 +39,13 @@ SANDBOX: Final = Feature(
 
 _ROWS: Final[tuple[Feature | Quirk, ...]] = (
     SANDBOX,
+    # Before, the CLI's own `git status`, outside of its sandbox, runs the filters and the monitor of the repository.
+    Feature(
+        "git_shelter",
+        "a git repository that is not trusted",
+        since=Version(2, 1, 321),
+        used=lambda options: options.repository and not options.trust_project,
+    ),
     Feature("no_tools", "a model without tools", since=Version(2, 0, 36), used=lambda options: options.tools == "none"),
     Feature(
         "output_schema",

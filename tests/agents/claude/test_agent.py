@@ -155,6 +155,26 @@ async def test_a_release_without_a_feature_is_refused(
     assert not (stage.root / "prompt").exists()
 
 
+@pytest.mark.rule("S8", "S11")
+@pytest.mark.parametrize("kind", [[".git"], ["HEAD", "objects", "refs"]])
+@pytest.mark.parametrize("above", [False, True])
+async def test_a_release_that_runs_the_programs_of_a_repository_is_refused_in_one(
+    stage: Stage, kind: list[str], above: bool
+) -> None:
+    for name in kind:
+        (stage.root if above else stage.workspace).joinpath(name).mkdir()
+    stage.write(*answer(), release="2.1.290")
+    with pytest.raises(BackendError) as caught:
+        await collect(stage.request(**FREE), agent="claude_code", config=stage.config)
+    assert caught.value.failure == "invalid_request"
+    assert str(caught.value.advice).startswith("A git repository that is not trusted: release 2.1.321 or newer")
+    assert not (stage.root / "prompt").exists()
+    trusted = stage.request(**FREE, **{keys.TRUST_PROJECT: True})
+    assert (await collect(trusted, agent="claude_code", config=stage.config)).ok
+    stage.write(*answer(), release="2.1.321")
+    assert (await collect(stage.request(**FREE), agent="claude_code", config=stage.config)).ok
+
+
 @pytest.mark.rule("S8")
 async def test_a_run_without_such_a_feature_accepts_any_release(stage: Stage) -> None:
     stage.write(*answer(), release="1.0.128")
