@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,13 +20,25 @@ import trio
 from codex_adapter.core.checks import printable
 from codex_adapter.core.masking.credentials import secret_values
 
-__all__ = ["environment_secrets", "read_in_time", "read_json", "read_login_file", "strings_to_mask"]
+__all__ = [
+    "environment_secrets",
+    "quoted_strings",
+    "read_in_time",
+    "read_json",
+    "read_login_file",
+    "read_secrets",
+    "strings_to_mask",
+]
 
 _log = logging.getLogger("codex_adapter")
 _SECONDS: Final = 2.0
 """How long a run waits for a file system that does not answer."""
 _LARGEST: Final = 1024 * 1024
 _DEEPEST: Final = 16
+# Each alternative matches wherever it begins, so that no text is searched twice.
+_STRING: Final = re.compile(r"""(?P<string>(?:"(?:[^"\\\n]|\\.?)*+|'[^'\n]*+)(?:["']|(?=\n)|\Z))(?P<colon>[ \t]*+:)?""")
+_COMMENT: Final = re.compile(r""""(?:[^"\\\n]|\\.?)*+(?:"|(?=\n)|\Z)|//[^\n]*|/\*(?s:.*?)(?:\*/|\Z)""")
+_LAST_COMMA: Final = re.compile(r""""(?:[^"\\\n]|\\.?)*+(?:"|(?=\n)|\Z)|,(?=\s*+[\]}])""")
 
 
 def environment_secrets(env: Mapping[str, str], mask: Sequence[str], cwd: str, *, log: bool) -> tuple[str, ...]:
@@ -57,11 +71,54 @@ def strings_to_mask(value: Any, cwd: str, *, not_secret: frozenset[str] = frozen
 
 
 def read_json(path: Path) -> Any:
-    """Return the JSON value of a login file, None if it has none."""
-    try:
-        return msgspec.json.decode(read_login_file(path))
-    except (msgspec.DecodeError, RecursionError):
+    """Return the JSON value of a file, None if it has none.
+
+    As the CLIs do, ignore a byte order mark, comments, commas at the end of a list, and bytes that are not UTF-8.
+    """
+    return _decode(read_login_file(path))
+
+
+def read_secrets(path: Path) -> Any:
+    """Return the JSON value of a file with secrets, None if it is empty or does not exist.
+
+    If it cannot be read as JSON, return all its quoted strings but the names of members, and log a warning: the CLI may
+    read it all the same.
+    """
+    content = read_login_file(path)
+    value = _decode(content)
+    return quoted_strings(path, content) if value is None else value
+
+
+def quoted_strings(path: Path, content: bytes) -> list[str]:
+    """Return all quoted strings of a file that cannot be read, and log a warning if it has any."""
+    matches = _STRING.finditer(content.decode("utf-8", "replace"))
+    found = [text for match in matches if not match["colon"] for text in _spellings(match["string"])]
+    if found:
+        _log.warning("%s cannot be read: all its quoted strings are masked", printable(path.name))
+    return found
+
+
+def _spellings(quoted: str) -> Iterator[str]:
+    import json  # noqa: PLC0415 - few files need it, and each run would wait for it
+
+    yield quoted[1:].removesuffix(quoted[0])
+    with suppress(ValueError):
+        yield str(json.loads(quoted))
+
+
+def _decode(content: bytes) -> Any:
+    if not content:
         return None
+    with suppress(msgspec.DecodeError, RecursionError):
+        return msgspec.json.decode(content)
+    import json  # noqa: PLC0415 - as above: unlike msgspec, it takes lone surrogates
+
+    text = content.decode("utf-8", "replace").removeprefix("\ufeff")
+    for noise in (_COMMENT, _LAST_COMMA):
+        text = noise.sub(lambda match: match[0] if match[0].startswith('"') else " ", text)
+    with suppress(ValueError, RecursionError):
+        return json.loads(text)
+    return None
 
 
 def read_login_file(path: Path) -> bytes:
@@ -80,7 +137,7 @@ def read_login_file(path: Path) -> bytes:
 
 def _strings(value: Any, not_secret: frozenset[str], depth: int = _DEEPEST) -> Iterator[str]:
     if isinstance(value, str):
-        yield value
+        yield value.encode("utf-8", "ignore").decode()  # without lone surrogates
     elif depth and isinstance(value, Mapping):
         for name, inner in value.items():
             if name not in not_secret:

@@ -40,6 +40,22 @@ def test_a_variable_with_a_name_like_a_credential_is_a_secret(name: str) -> None
     assert secret_values({name: SECRET, "HOME": "/home"}) == ((SECRET,), ())
 
 
+@pytest.mark.rule("X5")
+@rows(
+    "value",
+    [
+        f"X-Api-Key: {SECRET}",
+        f"X-Tenant: 12\nAuthorization: Bearer {SECRET}\n",
+        f"x=1,api-key={SECRET}",
+        f"Authorization=Basic%20{SECRET}",
+    ],
+)
+def test_values_of_headers_are_secrets_with_and_without_their_scheme(value: str) -> None:
+    for name in ("ANTHROPIC_CUSTOM_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS", "x_header"):
+        assert SECRET in secret_values({name: value}).values
+    assert secret_values({"HEADERS_SENT": value}) == ((), ())
+
+
 @pytest.mark.rule("X5", "X6")
 @rows(
     "name",

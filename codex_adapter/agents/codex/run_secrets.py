@@ -5,6 +5,7 @@ They include the login of the CLI, because the agent can read the login files an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -20,15 +21,18 @@ from codex_adapter.core.masking.credentials import secret_values
 from codex_adapter.request import RunRequest
 from codex_adapter.runtime.login_files import (
     environment_secrets,
+    quoted_strings,
     read_in_time,
-    read_json,
     read_login_file,
+    read_secrets,
     strings_to_mask,
 )
 
 __all__ = ["login_secrets", "run_secrets"]
 
 _NOT_SECRET: Final = frozenset({"auth_mode", "last_refresh"})
+_NOT_SECRET_OF_SERVERS: Final = frozenset({"server_name", "url", "server_url", "client_id", "scopes", "token_type"})
+_MAY_HAVE_SECRETS: Final = re.compile(rb"(?i)token|key|secret|passw|header|auth|env|://|\bset\b")
 
 
 async def run_secrets(
@@ -58,7 +62,34 @@ def _of_settings(launch: CodexLaunch, request: RunRequest, config: CodexConfig) 
 
 
 def _read_login(home: Path, launch: CodexLaunch) -> tuple[str, ...]:
-    values = list(strings_to_mask(read_json(home / "auth.json"), launch.cwd, not_secret=_NOT_SECRET))
+    values = list(strings_to_mask(read_secrets(home / "auth.json"), launch.cwd, not_secret=_NOT_SECRET))
+    of_servers = read_secrets(home / ".credentials.json")
+    values += strings_to_mask(of_servers, launch.cwd, not_secret=_NOT_SECRET_OF_SERVERS)
+    values += _of_configuration(home / "config.toml", launch.cwd)
     for name, value in assignments(read_login_file(home / ".env").decode("utf-8-sig", "replace"), launch.env):
         values += secret_values({name: value}, directory=launch.cwd).values
     return tuple(dict.fromkeys(values))
+
+
+def _of_configuration(file: Path, cwd: str) -> Iterator[str]:
+    """Yield the texts of the user's settings whose names look like credentials, and those of all headers."""
+    content = read_login_file(file)
+    if not _MAY_HAVE_SECRETS.search(content):
+        return
+    import tomllib  # noqa: PLC0415 - few users have secrets there
+
+    try:
+        settings = tomllib.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        yield from strings_to_mask(quoted_strings(file, content), cwd)
+        return
+    for name, text in setting_texts(settings):
+        for value in (text, text.rpartition(" ")[2]):
+            yield from secret_values({name: value}, directory=cwd).values
+    for table in ("model_providers", "mcp_servers"):
+        holders = settings.get(table)
+        for holder in holders.values() if isinstance(holders, dict) else ():
+            headers = holder.get("http_headers") if isinstance(holder, dict) else None
+            found = strings_to_mask(headers, cwd)
+            yield from found
+            yield from strings_to_mask([text.rpartition(" ")[2] for text in found], cwd)

@@ -36,6 +36,7 @@ _PARAMETER = re.compile(
     r"(?i)(?:password|passwd|pwd|secret|token|api_?key|account_?key|access_?key|access_?token|sig)"
     r"\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^;&\s\"']+))"
 )
+_HEADERS = re.compile(r"(?:\A|_)HEADERS?\Z")
 _PERCENT = re.compile(rb"%([0-9A-Fa-f]{2})")
 _SHORTEST_USER: Final = 16
 """A user of a URL without a password may be a token if it has at least this many characters."""
@@ -78,6 +79,8 @@ def secret_values(environment: Mapping[str, str], also: Iterable[str] = (), *, d
     paths = [directory, environment.get("HOME", "")]
     for name, value in environment.items():
         values += [part for part in find_secrets_within(value) if _refusal(part, ordinary, paths) is None]
+        if _HEADERS.search(name.upper()):
+            values += [part for part in _of_headers(value) if _refusal(part, ordinary, paths) is None]
         if name in named or is_credential_name(name):
             why = _refusal(value.strip(), ordinary, paths)
             if why is None:
@@ -102,6 +105,13 @@ def find_secrets_within(value: str) -> Iterator[str]:
         yield found
         if "%" in found:
             yield _unquote(found.replace("+", " "))
+
+
+def _of_headers(value: str) -> Iterator[str]:
+    """Yield the values of headers, one on each line or separated by commas, and each without the scheme before it."""
+    for header in re.split(r"[\n,]", value):
+        text = re.split("[:=]", header, maxsplit=1)[-1].strip()
+        yield from (text, re.split(" |%20", text)[-1])
 
 
 def _unquote(text: str) -> str:

@@ -213,6 +213,33 @@ async def test_the_login_is_masked(stage: Stage, file: str, content: object) -> 
 
 
 @pytest.mark.rule("X5")
+@pytest.mark.parametrize(
+    ("file", "content", "trusted"),
+    [
+        (".claude.json", {"mcpServers": {"s": {"env": {"A_KEY": "opaque-hunter2-token"}}}}, False),
+        (
+            ".claude.json",
+            {"projects": {"/": {"mcpServers": {"s": {"headers": {"X": "opaque-hunter2-token"}}}}}},
+            False,
+        ),
+        (".claude.json", {"customApiKeyResponses": {"approved": ["opaque-hunter2-token"]}}, False),
+        ("settings.json", {"env": {"ANTHROPIC_CUSTOM_HEADERS": "X-Key: opaque-hunter2-token"}}, False),
+        ("../workspace/.mcp.json", {"mcpServers": {"s": {"headers": {"X": "Bearer opaque-hunter2-token"}}}}, True),
+        ("../workspace/.claude/settings.local.json", {"env": {"A_KEY": "opaque-hunter2-token"}}, True),
+    ],
+)
+async def test_what_servers_and_headers_need_is_masked(stage: Stage, file: str, content: object, trusted: bool) -> None:
+    path = stage.root / "config" / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"// mine\n{json.dumps(content)}")
+    stage.write(*answer(text="opaque-hunter2-token"))
+    for trust in (False, True):
+        request = stage.request(**{keys.TRUST_PROJECT: trust})
+        completion = await collect(request, agent="claude_code", config=stage.config)
+        assert completion.final_text == ("***" if trust or not trusted else "opaque-hunter2-token")
+
+
+@pytest.mark.rule("X5")
 @pytest.mark.parametrize("content", ["", "[", "[]", '{"env": 7}', '{"primaryApiKey": {}}'])
 async def test_odd_login_files_do_not_matter(stage: Stage, content: str) -> None:
     for file in (".credentials.json", ".claude.json", "settings.json"):

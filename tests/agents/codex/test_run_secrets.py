@@ -55,6 +55,38 @@ def test_each_string_of_the_login_is_a_secret_but_what_tells_nothing(tmp_path: P
 
 
 @pytest.mark.rule("X5")
+def test_the_logins_of_servers_are_secrets(tmp_path: Path) -> None:
+    login = {"server_name": "some-server", "url": "https://server.example", "token_response": {"access_token": ACCESS}}
+    (tmp_path / ".credentials.json").write_text(json.dumps({"some-server|1": login}))
+    assert secrets_of(tmp_path) == (ACCESS,)
+
+
+@pytest.mark.rule("X5")
+@rows(
+    "text",
+    [
+        f'model_providers.p.experimental_bearer_token = "{ACCESS}"',
+        f'[model_providers.p]\nname = "somebody"\nhttp_headers = {{ X-Tenant = "{ACCESS}" }}',
+        f'[mcp_servers.s.http_headers]\nAuthorization = "Bearer {REFRESH}"',
+        f'[mcp_servers.s]\ncommand = "some-command"\nenv = {{ SOME_TOKEN = "{ACCESS}", LANGUAGE = "somebody" }}',
+        f'mcp_servers.s.bearer_token = "{ACCESS}"',
+        f'shell_environment_policy.set = {{ MY_PASSWORD = "{ACCESS}" }}',
+    ],
+)
+def test_the_users_settings_have_secrets(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.toml").write_text(f'model = "some-model"\n{text}\n')
+    found = secrets_of(tmp_path)
+    assert {ACCESS, REFRESH} & set(found)
+    assert {"some-model", "somebody", "some-command"}.isdisjoint(found)
+
+
+@pytest.mark.rule("X5")
+def test_of_settings_that_cannot_be_read_all_quoted_strings_are_masked(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(f'token = "{ACCESS}"\nnot toml')
+    assert ACCESS in secrets_of(tmp_path)
+
+
+@pytest.mark.rule("X5")
 def test_the_login_is_found_by_a_link_and_in_the_home_of_the_user(tmp_path: Path) -> None:
     (tmp_path / ".codex").mkdir()
     (tmp_path / "elsewhere").write_text(json.dumps({"OPENAI_API_KEY": REFRESH}))

@@ -216,11 +216,15 @@ async def test_a_release_that_uses_every_project_is_refused_in_a_project_that_is
             "models.json",
             {"providers": {"p": {"headers": {"x-key": "opaque-hunter2-token"}, "apiKey": "A_NAME_OF_MINE"}}},
         ),
+        (
+            "models.json",
+            {"providers": {"p": {"models": [{"id": "openai-responses", "headers": {"x": "opaque-hunter2-token"}}]}}},
+        ),
     ],
 )
 async def test_the_login_is_masked(stage: Stage, file: str, content: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_NAME_OF_MINE", "x")
-    (stage.root / "agent" / file).write_text(json.dumps(content))
+    (stage.root / "agent" / file).write_text(f"// as pi reads it\n{json.dumps(content)}")
     stage.write(*answer(text="it is opaque-hunter2-token, openai-responses, A_NAME_OF_MINE"))
     async with open_run(stage.request(), agent="pi", config=stage.config) as run:
         events = encode_events([event async for event in run.events])
