@@ -52,7 +52,7 @@ def test_a_run_whose_answer_is_not_json_is_not_ok(
     agent: AgentLines, schema: dict[str, Any] | None, last: str | None, hint: str | None
 ) -> None:
     pipeline = agent.pipeline(answer_schema=schema)
-    message = b"" if last is None else agent.message(last)
+    message = agent.tool("started") + agent.tool("completed") if last is None else agent.message(last)
     pipeline.receive_data(agent.session() + agent.turn + message + agent.completed())
     pipeline.receive_eof()
     completion = pipeline.completion(WELL)

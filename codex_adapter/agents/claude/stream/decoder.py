@@ -195,8 +195,6 @@ class ClaudeDecoder(Decoder):
             return self._synthetic(line, content)
         self._hint = None
         self._answered = True
-        if thread is None and self.state.turn == "completed":
-            self.state.turn_started()  # the stream may be cut here
         events: list[Event] = []
         for block in content:
             number = self._blocks.next(thread, message.id)

@@ -399,18 +399,6 @@ def test_a_completed_turn_for_which_the_model_was_not_asked_is_not_ok() -> None:
     assert (completion.hint, completion.ok) == ("no_answer", False)
 
 
-@pytest.mark.rule("F2", "AG10")
-def test_a_stream_that_is_cut_after_another_message_of_the_model_is_not_ok() -> None:
-    """The CLI prompts itself after a turn, and a line with which it begins that turn may be missing."""
-    _, completion = run(
-        INIT,
-        assistant({"type": "text", "text": "Hi."}),
-        {"type": "result", "subtype": "success"},
-        assistant({"type": "text", "text": "And"}),
-    )
-    assert (completion.turn, completion.ok) == ("cut_off", False)
-
-
 @pytest.mark.rule("F9", "M0")
 def test_a_refusal_by_policy_is_known_by_its_stop_reason() -> None:
     text = f"API Error: {FLAGGED}"
