@@ -89,12 +89,12 @@ def read_secrets(path: Path) -> Any:
     return quoted_strings(path, content) if value is None else value
 
 
-def quoted_strings(path: Path, content: bytes) -> list[str]:
-    """Return all quoted strings of a file that cannot be read, and log a warning if it has any."""
+def quoted_strings(path: Path, content: bytes, *, level: int = logging.WARNING) -> list[str]:
+    """Return all quoted strings of a file that cannot be read, and log that at this level if it has any."""
     matches = _STRING.finditer(content.decode("utf-8", "replace"))
     found = [text for match in matches if not match["colon"] for text in _spellings(match["string"])]
     if found:
-        _log.warning("%s cannot be read: all its quoted strings are masked", printable(path.name))
+        _log.log(level, "%s cannot be read: all its quoted strings are masked", printable(path.name))
     return found
 
 

@@ -5,6 +5,7 @@ They include the login of the CLI, because the agent can read the login files an
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -81,7 +82,8 @@ def _of_configuration(file: Path, cwd: str) -> Iterator[str]:
     try:
         settings = tomllib.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        yield from strings_to_mask(quoted_strings(file, content), cwd)
+        # The CLI does not start then, and says why.
+        yield from strings_to_mask(quoted_strings(file, content, level=logging.DEBUG), cwd)
         return
     for name, text in setting_texts(settings):
         for value in (text, text.rpartition(" ")[2]):
