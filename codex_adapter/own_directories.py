@@ -107,9 +107,8 @@ def _empty(top: int) -> None:
         try:
             if (directory := _open_or_remove(name, top)) is not None:
                 try:
-                    if (
-                        os.fstat(directory).st_dev == device
-                    ):  # else its removal fails, as a file system is mounted there
+                    # Where a file system is mounted, `rmdir` fails.
+                    if os.fstat(directory).st_dev == device:
                         waiting += _moved_up(directory, top)
                 finally:
                     os.close(directory)

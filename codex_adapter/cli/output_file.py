@@ -52,7 +52,7 @@ class OutputFile:
         self._directory = -1
         self._name = ""
         self._mode = 0o600
-        self._is_device = False
+        self._is_device = self._is_link = False
 
     def prepare(self, agent_writes: Iterable[str] = (".",)) -> None:
         """Open the directory of the file, before an agent can change the way to it.
@@ -77,6 +77,7 @@ class OutputFile:
                 raise self._refusal() from None
             return
         if stat.S_ISLNK(found.st_mode):
+            self._is_link = True
             self._is_device = not _is_hostile(self._directory, hostile) and _is_device(self.path)
             if not self._is_device:
                 raise _Link().refusal(self._option)
@@ -96,7 +97,8 @@ class OutputFile:
         if self._directory < 0:
             self.prepare()
         if self._is_device:
-            self._fill(os.open(self.path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC), content, None)
+            flags = os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC | (0 if self._is_link else os.O_NOFOLLOW)
+            self._fill(os.open(self._name, flags, dir_fd=self._directory), content, None)
             return self.path
         temporary = f".codex-adapter-{os.urandom(8).hex()}.tmp"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.output_file import OutputFile
 from codex_adapter.testing import WaitFor, WriteFile
 
+from ..needs import missing
 from ..rows import rows
 from ..waiting import until
 from .command import Cli
@@ -178,3 +180,18 @@ def test_a_device_is_written_to_and_a_link_of_the_repository_to_one_is_refused(t
     assert written(tmp_path / "link", tmp_path / "other") == str(tmp_path / "link")
     with pytest.raises(UsageError, match="is a link"):
         written(tmp_path / "link", tmp_path)
+
+
+def test_a_link_in_the_place_of_a_device_is_not_written_through(tmp_path: Path, target: Path) -> None:
+    file = OutputFile(str(tmp_path / "null"), "--out")
+    try:
+        os.mknod(tmp_path / "null", 0o600 | stat.S_IFCHR, os.makedev(1, 3))
+    except PermissionError:
+        missing("root")
+    file.prepare([str(tmp_path)])
+    (tmp_path / "null").unlink()
+    (tmp_path / "null").symlink_to(target / "bashrc")
+    with pytest.raises(OSError, match="symbolic links"):
+        file.write(b"new")
+    file.close()
+    assert (target / "bashrc").read_text() == "precious"

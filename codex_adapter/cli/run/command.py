@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -89,16 +89,19 @@ async def _perform(options: argparse.Namespace, output: Output, stop: StopSignal
                 await _report_notice(agent, request)
             yield run
 
-    return await drive_run(
-        opening,
-        run_view(form, output),
-        output,
-        stop,
-        form=form,
-        quiet=options.quiet,
-        last_message=answer,
-        names=OptionNames(agent.options, options),
-    )
+    with ExitStack() as leaving:
+        if answer is not None:
+            leaving.callback(answer.close)
+        return await drive_run(
+            opening,
+            run_view(form, output),
+            output,
+            stop,
+            form=form,
+            quiet=options.quiet,
+            last_message=answer,
+            names=OptionNames(agent.options, options),
+        )
 
 
 def _answer_file(path: str | None) -> OutputFile | None:
