@@ -16,7 +16,7 @@ from typing import Final
 
 from codex_adapter.cli.errors import UsageError
 from codex_adapter.cli.present.lines import printable
-from codex_adapter.durable import write_all
+from codex_adapter.durable import write_all, write_whole
 
 __all__ = ["OutputFile", "refuse_links"]
 
@@ -73,7 +73,7 @@ class OutputFile:
         try:
             found = os.lstat(self._name, dir_fd=self._directory)
         except FileNotFoundError:
-            if not os.access(f"/proc/self/fd/{self._directory}", os.W_OK | os.X_OK):
+            if not os.access(_place(self._directory), os.W_OK | os.X_OK):
                 raise self._refusal() from None
             return
         if stat.S_ISLNK(found.st_mode):
@@ -98,18 +98,13 @@ class OutputFile:
             self.prepare()
         if self._is_device:
             flags = os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC | (0 if self._is_link else os.O_NOFOLLOW)
-            self._fill(os.open(self._name, flags, dir_fd=self._directory), content, None)
+            device = os.open(self._name, flags, dir_fd=self._directory)
+            try:
+                write_all(device, content)
+            finally:
+                os.close(device)
             return self.path
-        temporary = f".codex-adapter-{os.urandom(8).hex()}.tmp"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(temporary, flags, 0o600, dir_fd=self._directory)
-        try:
-            self._fill(descriptor, content, self._mode)
-            os.replace(temporary, self._name, src_dir_fd=self._directory, dst_dir_fd=self._directory)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary, dir_fd=self._directory)
-            raise
+        write_whole(Path(_place(self._directory), self._name), content, mode=self._mode, sync=False)
         return str(_real_path(self._directory) / self._name)
 
     def close(self) -> None:
@@ -117,15 +112,6 @@ class OutputFile:
         if self._directory >= 0:
             os.close(self._directory)
             self._directory = -1
-
-    @staticmethod
-    def _fill(descriptor: int, content: bytes, mode: int | None) -> None:
-        try:
-            write_all(descriptor, content)
-            if mode is not None:
-                os.fchmod(descriptor, mode)  # regardless of the umask
-        finally:
-            os.close(descriptor)
 
     def _refusal(self) -> UsageError:
         return UsageError(f"{self._option} must be a regular file in an existing directory. Specify the path of a file")
@@ -183,8 +169,13 @@ def _is_hostile(directory: int, hostile: list[Path]) -> bool:
     )
 
 
+def _place(directory: int) -> str:
+    """Return a path that leads to an open directory, whatever has its name now."""
+    return f"/proc/self/fd/{directory}"
+
+
 def _real_path(directory: int) -> Path:
-    return Path(f"/proc/self/fd/{directory}").readlink()
+    return Path(_place(directory)).readlink()
 
 
 def _is_device(path: str) -> bool:
