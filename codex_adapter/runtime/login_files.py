@@ -28,6 +28,7 @@ __all__ = [
     "read_login_file",
     "read_secrets",
     "strings_to_mask",
+    "with_and_without_schemes",
 ]
 
 _log = logging.getLogger("codex_adapter")
@@ -68,6 +69,11 @@ def strings_to_mask(value: Any, cwd: str, *, not_secret: frozenset[str] = frozen
     """Return each string of a JSON value that can be masked, but those of the members named in `not_secret`."""
     named = {f"login {number}": text for number, text in enumerate(_strings(value, not_secret))}
     return tuple(secret_values(named, named, directory=cwd).values)
+
+
+def with_and_without_schemes(secrets: Sequence[str], cwd: str) -> tuple[str, ...]:
+    """Return secrets of headers, and each also without the scheme before it, such as `Bearer`."""
+    return tuple(dict.fromkeys([*secrets, *strings_to_mask([text.rpartition(" ")[2] for text in secrets], cwd)]))
 
 
 def read_json(path: Path) -> Any:

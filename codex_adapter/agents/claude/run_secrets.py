@@ -15,7 +15,13 @@ from codex_adapter.agents.claude.config import ClaudeConfig
 from codex_adapter.agents.claude.launch import ClaudeLaunch
 from codex_adapter.agents.claude.user_files import login_directory, state_file
 from codex_adapter.core.masking.credentials import secret_values
-from codex_adapter.runtime.login_files import environment_secrets, read_in_time, read_secrets, strings_to_mask
+from codex_adapter.runtime.login_files import (
+    environment_secrets,
+    read_in_time,
+    read_secrets,
+    strings_to_mask,
+    with_and_without_schemes,
+)
 
 __all__ = ["run_secrets"]
 
@@ -43,26 +49,26 @@ def _read_login(env: Mapping[str, str], cwd: str, *, trusts: bool) -> tuple[str,
     values += strings_to_mask(
         [_member(state_of_user, name) for name in ("primaryApiKey", "customApiKeyResponses")], cwd
     )
-    projects = _member(state_of_user, "projects")
-    with_servers = [state_of_user, *(projects.values() if isinstance(projects, Mapping) else ())]
-    with_variables = [read_secrets(home / "settings.json")]
+    projects = [state_of_user, *_values(state_of_user, "projects")]
+    settings = [read_secrets(home / "settings.json")]
     if trusts:
-        with_servers.append(read_secrets(Path(cwd, ".mcp.json")))
-        with_variables += (read_secrets(Path(cwd, ".claude", f"settings{kind}.json")) for kind in ("", ".local"))
-    for holder in with_servers:
-        servers = _member(holder, "mcpServers")
-        for server in servers.values() if isinstance(servers, Mapping) else ():
-            with_variables.append(server)
-            values += strings_to_mask(_member(server, "headers"), cwd)
-    for holder in with_variables:
+        projects.append(read_secrets(Path(cwd, ".mcp.json")))
+        settings += (read_secrets(Path(cwd, ".claude", f"settings{kind}.json")) for kind in ("", ".local"))
+    servers = [server for project in projects for server in _values(project, "mcpServers")]
+    values += strings_to_mask([_member(server, "headers") for server in servers], cwd)
+    for holder in (*settings, *servers):
         variables = _member(holder, "env")
         if isinstance(variables, Mapping):
             texts = {str(name): text for name, text in variables.items() if isinstance(text, str)}
             values += secret_values(texts, directory=cwd).values
-    for unread in (state_of_user, *with_variables):
-        values += strings_to_mask(unread if isinstance(unread, list) else None, cwd)
-    # A scheme such as `Bearer` precedes the token of a header.
-    return tuple(dict.fromkeys([*values, *strings_to_mask([value.rpartition(" ")[2] for value in values], cwd)]))
+    # A file that cannot be read is a list of its strings.
+    values += strings_to_mask([each for each in (*projects, *settings, *servers) if isinstance(each, list)], cwd)
+    return with_and_without_schemes(values, cwd)
+
+
+def _values(value: Any, name: str) -> list[Any]:
+    inner = _member(value, name)
+    return list(inner.values()) if isinstance(inner, Mapping) else []
 
 
 def _member(value: Any, name: str) -> Any:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from codex_adapter.agents.codex import extension_keys as keys
 from codex_adapter.agents.codex.command import home_of_cli
@@ -27,6 +27,7 @@ from codex_adapter.runtime.login_files import (
     read_login_file,
     read_secrets,
     strings_to_mask,
+    with_and_without_schemes,
 )
 
 __all__ = ["login_secrets", "run_secrets"]
@@ -56,10 +57,15 @@ async def login_secrets(launch: CodexLaunch) -> tuple[str, ...]:
 
 def _of_settings(launch: CodexLaunch, request: RunRequest, config: CodexConfig) -> Iterator[str]:
     for settings in (config.settings, request.extensions.get(keys.SETTINGS, {})):
-        for name, text in setting_texts(settings):
-            # In a header, a scheme such as `Bearer` precedes the token.
-            for value in (text, text.rpartition(" ")[2]):
-                yield from secret_values({name: value}, directory=launch.cwd).values
+        yield from _by_names(settings, launch.cwd)
+
+
+def _by_names(settings: Mapping[str, Any], cwd: str) -> Iterator[str]:
+    """Yield the texts of settings whose names look like credentials."""
+    for name, text in setting_texts(settings):
+        # In a header, a scheme such as `Bearer` precedes the token.
+        for value in (text, text.rpartition(" ")[2]):
+            yield from secret_values({name: value}, directory=cwd).values
 
 
 def _read_login(home: Path, launch: CodexLaunch) -> tuple[str, ...]:
@@ -85,13 +91,9 @@ def _of_configuration(file: Path, cwd: str) -> Iterator[str]:
         # The CLI does not start then, and says why.
         yield from strings_to_mask(quoted_strings(file, content, level=logging.DEBUG), cwd)
         return
-    for name, text in setting_texts(settings):
-        for value in (text, text.rpartition(" ")[2]):
-            yield from secret_values({name: value}, directory=cwd).values
+    yield from _by_names(settings, cwd)
     for table in ("model_providers", "mcp_servers"):
         holders = settings.get(table)
         for holder in holders.values() if isinstance(holders, dict) else ():
             headers = holder.get("http_headers") if isinstance(holder, dict) else None
-            found = strings_to_mask(headers, cwd)
-            yield from found
-            yield from strings_to_mask([text.rpartition(" ")[2] for text in found], cwd)
+            yield from with_and_without_schemes(strings_to_mask(headers, cwd), cwd)
