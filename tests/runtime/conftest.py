@@ -83,3 +83,13 @@ def user_namespaces() -> None:
     """Skips where no user namespace can be had, in which a test takes abilities away from a process of its own."""
     if subprocess.run(["unshare", "-Urm", "true"], check=False, stderr=subprocess.DEVNULL).returncode != 0:
         missing("namespaces")
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The system's temporary directory, for this process and those that it starts."""
+    directory = tmp_path / "tmp"
+    directory.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(directory))
+    monkeypatch.setenv("TMPDIR", str(directory))
+    return directory

@@ -31,16 +31,6 @@ FILE = "output-schema.json"
 
 
 @pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The system's temporary directory, for this process and those that it starts."""
-    directory = tmp_path / "tmp"
-    directory.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(directory))
-    monkeypatch.setenv("TMPDIR", str(directory))
-    return directory
-
-
-@pytest.fixture
 def target(tmp_path: Path) -> Iterator[Path]:
     """A directory of the user; nothing in it may change."""
     target = tmp_path / "target"

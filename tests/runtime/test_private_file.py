@@ -28,16 +28,6 @@ SCHEMA = {"type": "object", "properties": {"é": {}}}
 CONTENT = json.dumps(SCHEMA).encode()
 
 
-@pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The system's temporary directory, for this process and those that it starts."""
-    directory = tmp_path / "tmp"
-    directory.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(directory))
-    monkeypatch.setenv("TMPDIR", str(directory))
-    return directory
-
-
 @pytest.fixture(params=[0o000, 0o022, 0o777], ids=oct)
 def umask(request: pytest.FixtureRequest, temporary: Path) -> Iterator[None]:
     """A umask as lax, as usual and as strict as there is; from when the temporary directory exists."""
