@@ -54,7 +54,10 @@ class _Made(NamedTuple):
     files: tuple[str, ...]
 
     def remove(self) -> None:
-        """Remove it with its content, if only our files are left without further descriptors: they may have run out."""
+        """Remove it with its content.
+
+        If it contains only our files, this needs no further descriptor, because descriptors may have run out.
+        """
         try:
             if not remove_empty(self.path, *self.files, within=self.descriptor):
                 with suppress(OSError):

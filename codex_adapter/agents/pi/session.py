@@ -41,14 +41,16 @@ def session_directory(cwd: str, env: Mapping[str, str], *, trust_project: bool) 
 
     The CLI also obeys `.pi` of a project that it does not trust, so the directory is passed to it (S11).
     """
-    above = agent_directory(env) or f"{Path.home()}/.pi/agent"
-    places = [above, *(f"{cwd}/.pi" for _ in range(trust_project))]
-    named = [env.get("PI_CODING_AGENT_SESSION_DIR"), *(_setting(Path(cwd, place)) for place in reversed(places))]
-    if directory := next(filter(None, named), None):
+    above = _agent_home(cwd, env)
+    named = env.get("PI_CODING_AGENT_SESSION_DIR")
+    if not named and trust_project:
+        named = _setting(Path(cwd, ".pi"))
+    named = named or _setting(above)
+    if named:
         home = env.get("HOME") or str(Path.home())
-        return str(Path(cwd, f"{home}{directory[1:]}" if re.match("~(/|$)", directory) else directory))
+        return str(Path(cwd, f"{home}{named[1:]}" if re.match("~(/|$)", named) else named))
     name = re.sub(r"[/\\:]", "-", os.path.realpath(cwd).lstrip("/"))
-    return str(Path(cwd, above, "sessions", f"--{name}--"))
+    return str(above / "sessions" / f"--{name}--")
 
 
 def forked_session(options: RunOptions, cwd: str, env: Mapping[str, str], directory: str) -> str | None:
@@ -58,13 +60,16 @@ def forked_session(options: RunOptions, cwd: str, env: Mapping[str, str], direct
     """
     if options.fork is None:
         return None
-    everywhere = Path(cwd, agent_directory(env) or f"{Path.home()}/.pi/agent", "sessions")
     with suppress(OSError, ValueError):
-        for place in (Path(directory), *sorted(everywhere.iterdir())):
+        for place in (Path(directory), *sorted((_agent_home(cwd, env) / "sessions").iterdir())):
             for file in _files(str(place)):
                 if file.stem.partition("_")[2] == options.fork.id:
                     return str(file)
     return options.fork.id
+
+
+def _agent_home(cwd: str, env: Mapping[str, str]) -> Path:
+    return Path(cwd, agent_directory(env) or f"{Path.home()}/.pi/agent")
 
 
 def _setting(directory: Path) -> str | None:

@@ -39,8 +39,8 @@ FLAGS = {
     "cargo": {"-q", "--quiet", "-v", "--verbose", "--locked", "--offline", "--frozen"},
 }
 """Options in that position without a value."""
-OTHER_NAMES = {"npm": {"un"}}
-"""Programs that know a subcommand by its beginning, with beginnings that are a subcommand of their own."""
+ABBREVIATING = {"npm": {"un"}}
+"""Programs that accept abbreviated subcommands. The values are subcommands that only look like abbreviations."""
 TOOLCHAINS = {"cargo", "clippy-driver", "rustc", "rustdoc", "rustfmt"}
 """Programs whose first argument, if it begins with `+`, is the toolchain that executes them."""
 
@@ -148,7 +148,7 @@ def _leads_at(wanted: Sequence[str], program: str, arguments: Sequence[Word], st
 def _is_one_of(names: Sequence[str], word: str, program: str) -> bool:
     if word in names:
         return True
-    abbreviates = program in OTHER_NAMES and len(word) > 1 and word not in OTHER_NAMES[program]
+    abbreviates = program in ABBREVIATING and len(word) > 1 and word not in ABBREVIATING[program]
     return abbreviates and any(name.startswith(word) for name in names)
 
 
